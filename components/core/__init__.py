@@ -1,0 +1,1 @@
+"""What every step speaks: boxes, records, manifest, bundle, config, errors and progress."""

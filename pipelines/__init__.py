@@ -1,0 +1,1 @@
+"""The pipelines (wiring only), the in-process runner and the command line."""
