@@ -1,13 +1,13 @@
 """Errors a person can act on, and the exit codes that scripts can act on.
 
-    0    done (a gate that holds a model is a result, not an error)
-    1    a fault in Towpath itself
-    2    a wrong argument or configuration
-    3    input that cannot be used: data, records, a bundle, a pipeline file
-    4    something this machine lacks: a package, a device, an engine
-    5    a step of a pipeline raised an error of its own
-    75   trying again can help: interrupted, disk full, a service that does not answer
-    130  interrupted from the keyboard
+0    done (a gate that holds a model is a result, not an error)
+1    a fault in Towpath itself
+2    a wrong argument or configuration
+3    input that cannot be used: data, records, a bundle, a pipeline file
+4    something this machine lacks: a package, a device, an engine
+5    a step of a pipeline raised an error of its own
+75   trying again can help: interrupted, disk full, a service that does not answer
+130  interrupted from the keyboard
 """
 
 from __future__ import annotations
