@@ -83,5 +83,5 @@ def decode(offsets: npt.NDArray[np.float32], anchors: Boxes) -> Boxes:
 
 
 def _centres(boxes: Boxes) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    side = boxes[..., 2:] - boxes[..., :2]
-    return boxes[..., :2] + side / 2, side
+    side = (boxes[..., 2:] - boxes[..., :2]).astype(np.float32, copy=False)
+    return boxes[..., :2] + side * np.float32(0.5), side

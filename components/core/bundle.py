@@ -139,9 +139,7 @@ class Bundle:
                 raise ConfigError(
                     f"The bundle {self.folder} has no variants.", "Make some with `towpath run quantize`."
                 )
-            raise ConfigError(
-                f"The bundle has no variant '{name}'.", config.nearest(name, self.card.variants)
-            )
+            raise ConfigError(f"The bundle has no variant '{name}'.", config.nearest(name, self.card.variants))
         return self.folder / VARIANTS / name / LITERT_FILE
 
     def sample_bytes(self, sample: Sample) -> bytes:
@@ -162,15 +160,11 @@ def read(folder: str | Path) -> Bundle:
     """
     folder = Path(folder)
     if not (folder / FILE).is_file():
-        raise BundleError(
-            f"{folder}: there is no {FILE}.", "Give the model folder that `towpath run train` wrote."
-        )
+        raise BundleError(f"{folder}: there is no {FILE}.", "Give the model folder that `towpath run train` wrote.")
     value = files.read_json(folder / FILE, "the model card")
     version = value.get("format_version") if isinstance(value, dict) else None
     if version != FORMAT_VERSION:
-        raise BundleError(
-            f"{folder / FILE}: its format version is {version}: this Towpath reads {FORMAT_VERSION}."
-        )
+        raise BundleError(f"{folder / FILE}: its format version is {version}: this Towpath reads {FORMAT_VERSION}.")
     try:
         card = _card(value)
     except (KeyError, TypeError, ValueError) as error:

@@ -43,8 +43,7 @@ def load(config: type[C], values: Mapping[str, Any] | None, step: str) -> C:
 def dump(config: Any) -> dict[str, Any]:
     """The config as plain values that JSON can hold."""
     return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in dataclasses.asdict(config).items()
+        key: list(value) if isinstance(value, tuple) else value for key, value in dataclasses.asdict(config).items()
     }
 
 

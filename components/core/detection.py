@@ -53,9 +53,7 @@ def objects(
     return Objects(found[keep].astype(np.float32), score[keep], label[keep].astype(np.int64))
 
 
-def suppress(
-    boxes: Boxes, labels: npt.NDArray[np.int64], iou_threshold: float, limit: int
-) -> npt.NDArray[np.intp]:
+def suppress(boxes: Boxes, labels: npt.NDArray[np.int64], iou_threshold: float, limit: int) -> npt.NDArray[np.intp]:
     """Greedy non-maximum suppression within each class.
 
     Args:

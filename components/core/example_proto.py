@@ -35,13 +35,11 @@ def _message() -> Any:
     _field(features, "feature", 1, _Field.TYPE_MESSAGE, "Features.FeatureEntry", repeated=True)
     _field(file.message_type.add(name="Example"), "features", 1, _Field.TYPE_MESSAGE, "Features")
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)  # type: ignore[no-untyped-call]  # protobuf's stubs lack it
+    pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.Example"))
 
 
-def _field(
-    message: Any, name: str, number: int, kind: Any, type_name: str = "", repeated: bool = False
-) -> Any:
+def _field(message: Any, name: str, number: int, kind: Any, type_name: str = "", repeated: bool = False) -> Any:
     label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
     field = message.field.add(name=name, number=number, type=kind, label=label)
     if type_name:

@@ -88,9 +88,7 @@ class Manifest:
             if name in self.splits and self.splits[name].examples:
                 return name
         there = ", ".join(name for name, split in self.splits.items() if split.examples) or "none"
-        raise RecordsError(
-            f"The records '{self.name}' have no split {' or '.join(names)} (with examples: {there})."
-        )
+        raise RecordsError(f"The records '{self.name}' have no split {' or '.join(names)} (with examples: {there}).")
 
 
 @dataclass(frozen=True)
@@ -133,15 +131,11 @@ def read(folder: str | Path) -> Records:
     """
     folder = Path(folder)
     if not (folder / FILE).is_file():
-        raise RecordsError(
-            f"{folder}: there is no {FILE}.", "Give the folder that `towpath run prepare` wrote."
-        )
+        raise RecordsError(f"{folder}: there is no {FILE}.", "Give the folder that `towpath run prepare` wrote.")
     value = files.read_json(folder / FILE, "the manifest")
     version = value.get("format_version") if isinstance(value, dict) else None
     if version != FORMAT_VERSION:
-        raise RecordsError(
-            f"{folder / FILE}: its format version is {version}: this Towpath reads {FORMAT_VERSION}."
-        )
+        raise RecordsError(f"{folder / FILE}: its format version is {version}: this Towpath reads {FORMAT_VERSION}.")
     try:
         manifest = _manifest(value)
     except (KeyError, TypeError, ValueError) as error:

@@ -73,21 +73,15 @@ def open_picture(data: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image:
             warnings.simplefilter("ignore")  # Pillow warns of what we refuse below
             image = Image.open(io.BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError as error:
-        raise PictureError(
-            f"These {len(data):,} bytes are no picture ({', '.join(FORMATS)} are read)."
-        ) from error
+        raise PictureError(f"These {len(data):,} bytes are no picture ({', '.join(FORMATS)} are read).") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise PictureError(f"The picture cannot be read: {error}") from error
     if image.width * image.height > max_pixels:
-        raise PictureError(
-            f"The picture has {image.width}×{image.height} pixels: at most {max_pixels:,} are decoded."
-        )
+        raise PictureError(f"The picture has {image.width}×{image.height} pixels: at most {max_pixels:,} are decoded.")
     return image
 
 
-def decode(
-    data: bytes, at_least: int | None = None, fit: Fit = "letterbox"
-) -> tuple[Pixels, tuple[int, int]]:
+def decode(data: bytes, at_least: int | None = None, fit: Fit = "letterbox") -> tuple[Pixels, tuple[int, int]]:
     """Decodes a picture to upright RGB.
 
     Args:
@@ -133,9 +127,7 @@ def scaled_by(height: int, width: int, side: int, fit: Fit) -> int:
     return next(ratio for ratio in (8, 4, 2, 1) if guide >= ratio * side or ratio == 1)
 
 
-def fit_to(
-    pixels: Pixels, size: tuple[int, int], side: int, fit: Fit
-) -> tuple[npt.NDArray[np.float32], Placement]:
+def fit_to(pixels: Pixels, size: tuple[int, int], side: int, fit: Fit) -> tuple[npt.NDArray[np.float32], Placement]:
     """Fits a picture to a model's square input.
 
     Args:
@@ -163,9 +155,7 @@ def fit_to(
 def fitted_size(height: int, width: int, side: int) -> tuple[int, int]:
     """Height and width, in pixels, of a picture letterboxed into a square; half a pixel rounds up."""
     longer = max(height, width)
-    return max(1, (2 * height * side + longer) // (2 * longer)), max(
-        1, (2 * width * side + longer) // (2 * longer)
-    )
+    return max(1, (2 * height * side + longer) // (2 * longer)), max(1, (2 * width * side + longer) // (2 * longer))
 
 
 def resize(pixels: Pixels, height: int, width: int) -> npt.NDArray[np.float32]:

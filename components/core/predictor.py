@@ -74,8 +74,6 @@ class Predictor:
     def _answer(self, index: int, place: picture.Placement, outputs: engine.Outputs) -> Prediction:
         if self.card.post is None:
             return Prediction(place.height, place.width, scores=outputs["scores"][index])
-        found = detection.objects(
-            outputs["scores"][index], outputs["offsets"][index], self._anchors, self.card.post
-        )
+        found = detection.objects(outputs["scores"][index], outputs["offsets"][index], self._anchors, self.card.post)
         inside = Objects(place.to_picture(found.boxes), found.scores, found.labels)
         return Prediction(place.height, place.width, objects=inside)

@@ -86,9 +86,7 @@ def to_bytes(example: Example, classes: tuple[str, ...]) -> bytes:
         for name, column in zip(("ymin", "xmin", "ymax", "xmax"), example.boxes.T, strict=True):
             feature[f"image/object/bbox/{name}"].float_list.value.extend(column.tolist())
         feature["image/object/class/label"].int64_list.value.extend((example.labels + 1).tolist())
-        feature["image/object/class/text"].bytes_list.value.extend(
-            classes[i].encode() for i in example.labels
-        )
+        feature["image/object/class/text"].bytes_list.value.extend(classes[i].encode() for i in example.labels)
         feature["image/object/is_crowd"].int64_list.value.extend(example.crowd.tolist())
         feature["image/object/area"].float_list.value.extend(example.area.tolist())
     data: bytes = proto.SerializeToString(deterministic=True)
@@ -112,10 +110,7 @@ def from_bytes(data: bytes, where: str) -> Example:
     pictures = _values(feature, "image/encoded", "bytes_list")
     if not pictures:
         raise RecordsError(f"{where}: the example has no 'image/encoded'.")
-    columns = [
-        _values(feature, f"image/object/bbox/{name}", "float_list")
-        for name in ("ymin", "xmin", "ymax", "xmax")
-    ]
+    columns = [_values(feature, f"image/object/bbox/{name}", "float_list") for name in ("ymin", "xmin", "ymax", "xmax")]
     labels = np.array(_values(feature, "image/object/class/label", "int64_list"), np.int64) - 1
     if len({*map(len, columns), len(labels)}) != 1:
         raise RecordsError(f"{where}: {len(columns[0])} boxes, but {len(labels)} labels.")
