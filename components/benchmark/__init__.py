@@ -1,0 +1,1 @@
+"""Bundle in, images/s, latency and images/$ out."""

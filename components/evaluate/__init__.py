@@ -1,0 +1,1 @@
+"""Bundle and shards in, metrics and a report page out."""

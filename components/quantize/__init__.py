@@ -1,0 +1,1 @@
+"""Bundle in, smaller bundle out, with what each variant costs and keeps."""

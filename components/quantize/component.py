@@ -1,0 +1,37 @@
+"""The quantize step as KFP sees it."""
+
+from kfp import dsl
+from kfp.dsl import Dataset, Input, Markdown, Metrics, Model, Output
+
+
+@dsl.component(base_image="towpath/train-cpu:0.1.0", install_kfp_package=False)
+def quantize(
+    records: Input[Dataset],
+    model: Input[Model],
+    quantized: Output[Model],
+    metrics: Output[Metrics],
+    table: Output[Markdown],
+    config: dict = {},  # type: ignore[type-arg]  # noqa: B006
+) -> None:
+    """Adds LiteRT variants to a bundle: float32 and full int8, each scored.
+
+    Args:
+        records: what the prepare step wrote; gives the calibration sample and the split to score.
+        model: the bundle.
+        quantized: the bundle with its variants.
+        metrics: what each variant keeps and its bytes.
+        table: the same for readers.
+        config: fields of QuantizeConfig.
+    """
+    from pathlib import Path
+
+    from towpath.components.quantize.config import QuantizeConfig
+    from towpath.components.quantize.quantize import quantize
+
+    from towpath.components.core.config import load
+
+    settings = load(QuantizeConfig, config, "quantize")
+    result = quantize(Path(records.path), Path(model.path), Path(quantized.path), settings)
+    for name, value in result.metrics.items():
+        metrics.log_metric(name, value)
+    Path(table.path).write_text(result.table)

@@ -1,0 +1,1 @@
+"""Training: shards in, a model bundle out."""
