@@ -1,0 +1,28 @@
+"""The prepare step as Kubeflow Pipelines sees it."""
+
+from kfp import dsl
+from kfp.dsl import Dataset, Output
+
+
+@dsl.component(base_image="towpath/train-cpu:0.1.0", install_kfp_package=False)
+def prepare(records: Output[Dataset], data: str, config: dict = {}):  # noqa: B006  # KFP copies it into the spec
+    """Writes labelled pictures as records: TFRecord shards and a manifest.
+
+    Args:
+        records: what is written.
+        data: a folder of labelled pictures (COCO JSON, Pascal VOC XML, one folder a class), or a built-in set:
+            "digits", "digit-scenes".
+        config: settings of the step, see components/prepare/config.py.
+    """
+    from pathlib import Path
+
+    from towpath.components.core.config import load
+    from towpath.components.prepare.config import PrepareConfig
+    from towpath.components.prepare.prepare import prepare
+
+    manifest = prepare(data, Path(records.path), load(PrepareConfig, config, "prepare"))
+    records.metadata["name"] = manifest.name
+    records.metadata["task"] = manifest.task
+    records.metadata["classes"] = len(manifest.classes)
+    for name, split in manifest.splits.items():
+        records.metadata[f"{name}_examples"] = split.examples

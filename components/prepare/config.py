@@ -1,0 +1,44 @@
+"""What `prepare` can be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..core.config import at_least
+
+Format = Literal["auto", "coco", "voc", "folders"]
+OnBadImage = Literal["fail", "skip"]
+OnBadBox = Literal["drop", "clip", "fail"]
+
+
+@dataclass(frozen=True)
+class PrepareConfig:
+    """Settings of the prepare step.
+
+    Args:
+        format: of the source's folder; "auto" looks at what lies in it.
+        scenes: pictures in the built-in set `digit-scenes`, all splits together; 1,200 are drawn in seconds and are
+            enough for a small detector to learn from.
+        seed: of the scenes and of the order of the examples; the same seed gives the same bytes.
+        shard_mb: size that a shard should have, megabytes (10^6 bytes); about 100 reads well from object storage.
+        min_shards: shards of a split that has enough examples, so that readers work side by side.
+        on_bad_image: what to do about a picture or annotation file that cannot be used: "fail", because a set with
+            holes should be a decision, or "skip" it and list it in the manifest.
+        on_bad_box: what to do about a box without area or far outside its picture: "drop" it and list it in the
+            manifest, "clip" it to its picture (and drop it only if nothing is left), or "fail".
+    """
+
+    format: Format = "auto"
+    scenes: int = 1200
+    seed: int = 0
+    shard_mb: float = 100.0
+    min_shards: int = 4
+    on_bad_image: OnBadImage = "fail"
+    on_bad_box: OnBadBox = "drop"
+
+    def __post_init__(self) -> None:
+        at_least("scenes", self.scenes, 20)  # fewer leave no scene for val and test
+        at_least("seed", self.seed, 0)
+        at_least("shard_mb", self.shard_mb, 0.01)
+        at_least("min_shards", self.min_shards, 1)

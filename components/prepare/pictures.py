@@ -1,0 +1,60 @@
+"""A picture from a source as it goes into a shard: proven readable, upright, RGB or grey, JPEG or PNG."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+from PIL import Image
+
+from ..core.picture import PictureError, decode, open_picture
+
+QUALITY = 95  # of pictures that are encoded anew: what is lost cannot be seen
+_ORIENTATION, _GPS = 0x0112, 0x8825  # EXIF tags
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A picture for a shard.
+
+    Args:
+        picture: JPEG or PNG, upright.
+        height, width: in pixels, upright.
+        orientation: the EXIF orientation that was undone, 1 to 8; 1 where the picture was upright already.
+    """
+
+    picture: bytes
+    height: int
+    width: int
+    orientation: int = 1
+
+
+def to_store(data: bytes) -> Stored:
+    """Decodes a picture once, whole, and leaves its bytes alone where every later step can read them as they are.
+
+    Left alone: upright JPEGs in RGB or grey (progressive ones too: encoding them anew would lose detail for nothing)
+    and 8-bit PNGs in RGB or grey without transparency. All else is encoded anew as JPEG, without its metadata; so is
+    a picture that says where it was taken, for samples of the records are shown on the demo page.
+
+    Raises:
+        PictureError: it cannot be read.
+    """
+    image = open_picture(data)
+    orientation, located = _exif(image)
+    ordinary = image.mode in ("RGB", "L") and "transparency" not in image.info and orientation == 1 and not located
+    if ordinary and (image.format == "JPEG" or (image.format == "PNG" and not getattr(image, "is_animated", False))):
+        decode(data, at_least=1)  # at 1/8 size: every byte is read, few pixels are made
+        return Stored(data, image.height, image.width)
+    pixels, (height, width) = decode(data)
+    encoded = io.BytesIO()
+    Image.fromarray(pixels).save(encoded, "JPEG", quality=QUALITY)
+    return Stored(encoded.getvalue(), height, width, orientation)
+
+
+def _exif(image: Image.Image) -> tuple[int, bool]:
+    try:
+        exif = image.getexif()
+    except (OSError, ValueError, SyntaxError, TypeError, OverflowError) as error:
+        raise PictureError(f"The picture's EXIF data cannot be read: {error}") from error
+    orientation = exif.get(_ORIENTATION, 1)
+    return (orientation if orientation in range(1, 9) else 1), _GPS in exif

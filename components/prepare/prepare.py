@@ -1,0 +1,108 @@
+"""Labelled pictures in, records out."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from ..core import config as configs
+from ..core import files, manifest, progress
+from ..core.errors import ConfigError, DataError
+from ..core.manifest import SPLITS, Manifest
+from .config import PrepareConfig
+from .readers import builtin
+from .shards import write_split
+from .source import Item, Problems, Source
+
+
+def prepare(source: str, out: Path, config: PrepareConfig) -> Manifest:
+    """Writes labelled pictures as records: sharded TFRecords with a manifest.
+
+    The same source and config give the same bytes.
+
+    Args:
+        source: a folder (COCO JSON, Pascal VOC XML, one folder a class), or the name of a built-in set: "digits",
+            "digit-scenes". A folder of that name is given as "./digits".
+        out: the folder to write; records that lie there are replaced.
+        config: see PrepareConfig.
+
+    Raises:
+        DataError: the source cannot be used: not there, empty, of no known format, or damaged.
+        ConfigError: `out` holds something that is not records.
+        RetryError: the disk is full.
+    """
+    if out.exists() and not (out / manifest.FILE).is_file() and (out.is_file() or any(out.iterdir())):
+        raise ConfigError(f"{out}: there is something else than records in it.", "Name a folder that is not there yet.")
+    problems = Problems(config)
+    name, read = _read(source, config, problems)
+    _say(source, read)
+    work = files.partial(out)
+    try:
+        with files.explained(work):
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+        made = _write(name, source, read, work, problems)
+        manifest.write(made, work)
+        files.publish(work, out)
+    except BaseException:
+        # Nothing is resumed from it, and on a full disk it would be in the way.
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    return made
+
+
+def _read(source: str, config: PrepareConfig, problems: Problems) -> tuple[str, Source]:
+    if source == "digits":
+        return source, builtin.digits()
+    if source == "digit-scenes":
+        return source, builtin.digit_scenes(config)
+    folder = Path(source)
+    if not folder.is_dir():
+        what = "this is no folder" if folder.exists() else "there is no such folder"
+        raise DataError(
+            f"{source}: {what}.", f"Give a folder of labelled pictures, or a built-in set: {', '.join(builtin.NAMES)}."
+        )
+    # The name becomes the model's, and so part of URLs.
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.") or "pictures"
+    raise DataError(f"{source}: nothing in this folder is recognised ({name}).")
+
+
+def _write(name: str, source: str, read: Source, work: Path, problems: Problems) -> Manifest:
+    splits = {}
+    total = sum(map(len, read.splits.values()))
+    with progress.bar("writing records", total) as bar:
+        for split in SPLITS:
+            if items := read.splits.get(split):
+                order = _shuffled(items, f"{problems.config.seed} {split}")
+                splits[split] = write_split(split, order, read.classes, work, problems, bar)
+    for split, written in splits.items():
+        if not written.examples:
+            raise DataError(f"{source}: no picture of the split '{split}' can be used.", problems.skipped[0].reason)
+    return Manifest(
+        name=name,
+        task=read.task,
+        classes=read.classes,
+        splits=splits,
+        skipped=tuple(problems.skipped),
+        dropped_boxes=tuple(problems.dropped),
+        source={"format": read.format, "path": source, "splits": read.split_by},
+        config=configs.dump(problems.config),
+    )
+
+
+def _shuffled(items: list[Item], seed: str) -> list[Item]:
+    order = sorted(items, key=lambda item: item.file)
+    random.Random(seed).shuffle(order)
+    return order
+
+
+def _say(source: str, read: Source) -> None:
+    counts = ", ".join(f"{split} {len(read.splits[split])}" for split in SPLITS if read.splits.get(split))
+    lines = [f"{read.format}, {len(read.classes)} classes, pictures: {counts} ({read.split_by})"]
+    if absent := [split for split in SPLITS if not read.splits.get(split)]:
+        lines.append(f"there is no {' and no '.join(absent)} split: later steps use those that are there")
+    for line in lines:
+        print(f"  {source}: {line}", file=sys.stderr)

@@ -1,0 +1,99 @@
+"""Writes the examples of a split into shards."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ..core import files, records
+from ..core.manifest import Shard, Split
+from ..core.picture import MAX_BYTES, PictureError
+from ..core.progress import Bar
+from .config import PrepareConfig
+from .objects import to_example
+from .pictures import to_store
+from .source import Item, Problems
+
+# A shard of fewer examples costs more to open than its reading side by side gains.
+LEAST_EXAMPLES = 16
+
+
+def shard_count(items: Sequence[Item], config: PrepareConfig) -> int:
+    """Shards that a split is written into: by size, but at least `min_shards` where each gets enough examples."""
+    by_size = math.ceil(sum(item.size for item in items) / (config.shard_mb * 1e6))
+    return max(1, by_size, min(config.min_shards, len(items) // LEAST_EXAMPLES))
+
+
+def write_split(
+    name: str, items: Sequence[Item], classes: tuple[str, ...], work: Path, problems: Problems, bar: Bar
+) -> Split:
+    """Writes one split, one picture in memory at a time.
+
+    Args:
+        name: of the split.
+        items: its pictures, in the order that they are written in.
+        work: the folder that the shards go to.
+
+    Raises:
+        DataError: a picture or box that cannot be used, where the config says fail.
+        RetryError: the disk is full.
+    """
+    count = shard_count(items, problems.config)
+    shards: list[Shard] = []
+    objects: Counter[str] = Counter()
+    for index in range(count):
+        part = items[index * len(items) // count : (index + 1) * len(items) // count]
+        path = work / f"{name}-{index:05d}-of-{count:05d}.tfrecord"
+        shards.append(_write_shard(path, part, classes, problems, objects, bar))
+    return Split(
+        tuple(shards),
+        sum(shard.examples for shard in shards),
+        {label: objects[label] for label in classes},
+    )
+
+
+def _write_shard(
+    path: Path, items: Iterable[Item], classes: tuple[str, ...], problems: Problems, objects: Counter[str], bar: Bar
+) -> Shard:
+    examples = 0
+    with files.explained(path), _Hashing(io.FileIO(path, "wb")) as file:
+        for item in items:
+            example = _read(item, problems)
+            bar.advance()
+            if example is None:
+                continue
+            records.write_record(file, records.to_bytes(example, classes))
+            examples += 1
+            labels = example.labels if example.label is None else [example.label]
+            objects.update(classes[label] for label in labels)
+    return Shard(path.name, examples, path.stat().st_size, file.digest.hexdigest())
+
+
+def _read(item: Item, problems: Problems) -> records.Example | None:
+    try:
+        if item.size > MAX_BYTES:
+            raise PictureError(f"The file has {item.size:,} bytes: at most {MAX_BYTES:,} are read.")
+        stored = to_store(item.load())
+    except PictureError as error:
+        problems.picture(item.file, error.message)
+        return None
+    except OSError as error:
+        problems.picture(item.file, f"The file cannot be read ({error.strerror}).")
+        return None
+    return to_example(item, stored, problems)
+
+
+class _Hashing(io.BufferedWriter):
+    """A file that knows the sha256 of what was written to it."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        super().__init__(raw, files.CHUNK)
+        self.digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]  # records are bytes, never another buffer
+        self.digest.update(data)
+        return super().write(data)
