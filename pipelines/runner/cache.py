@@ -1,0 +1,143 @@
+"""Outputs kept by what made them: `<out>/cache/<key>/`, whole once its `done.json` is there.
+
+A killed run leaves no `done.json`, so what it half wrote is never taken for whole. One process at a time works on an
+entry: it holds a lock on `<key>.lock`, a file that is never removed, since removing it would let two hold it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from . import digest
+from .execute import Outputs, clear, digested, remove_partials
+from .model import Component
+from .values import Artifact, Json
+
+_DONE = "done.json"
+_FORMAT = 1
+
+
+def key(
+    component: Component,
+    parameters: Mapping[str, Json],
+    artifacts: Mapping[str, Artifact],
+    custom: str | None = None,
+) -> str:
+    """What decides a task's outputs: its component, Towpath's own code, and its inputs by content.
+
+    With a key of the author's own, that replaces inputs and source
+    (api/v2alpha1/pipeline_spec.proto, CachingOptions.cache_key).
+    """
+    if custom is not None:
+        return digest.of_json({"format": _FORMAT, "component": component.name, "custom": custom})
+    return digest.of_json(
+        {
+            "format": _FORMAT,
+            "component": component.digest,
+            "towpath": digest.of_package(),
+            "parameters": dict(parameters),
+            "artifacts": {name: [a.digest, a.name, dict(a.schema), dict(a.metadata)] for name, a in artifacts.items()},
+        }
+    )
+
+
+class Entry:
+    """One entry, locked for as long as it is open."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.damage: str | None = None
+
+    def load(self) -> Outputs | None:
+        """The outputs, if the entry is whole and its files are as they were written; `damage` says what is not."""
+        try:
+            done = json.loads((self.folder / _DONE).read_text(encoding="utf-8"))
+            outputs = _read(done, self.folder)
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            self.damage = f"{_DONE} cannot be read ({type(error).__name__})"
+            return None
+        for name, artifact in outputs.artifacts.items():
+            if digested(artifact, outputs.trees.get(name))[0].digest != artifact.digest:
+                self.damage = f"output {name!r} is not what it was"
+                return None
+        remove_partials(self.folder)
+        return outputs
+
+    def begin(self) -> None:
+        """Make room for an attempt: what is not whole goes, `done.json` first; a step's own `*.partial` stays."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / _DONE).unlink(missing_ok=True)
+        clear(self.folder)
+
+    def finish(self, outputs: Outputs) -> None:
+        """Declare the entry whole."""
+        write_whole(self.folder / _DONE, json.dumps(_written(outputs, self.folder), indent=1), sync=True)
+        remove_partials(self.folder)
+
+
+@contextlib.contextmanager
+def opened(root: Path, key: str) -> Iterator[Entry]:
+    """The entry of `key`, locked; it waits for whoever works on it."""
+    root.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(root / f"{key}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield Entry(root / key)
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(path: Path, content: str, *, sync: bool = False) -> None:
+    """Write a file so that whoever reads it finds the old content or the new, and nothing between."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(content)
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _written(outputs: Outputs, folder: Path) -> dict[str, Json]:
+    return {
+        "format": _FORMAT,
+        "parameters": dict(outputs.parameters),
+        "artifacts": {
+            name: {
+                "name": artifact.name,
+                "schema": dict(artifact.schema),
+                "uri": _relative(artifact.uri, folder),
+                "metadata": dict(artifact.metadata),
+                "digest": artifact.digest,
+                "files": {path: asdict(mark) for path, mark in outputs.trees.get(name, {}).items()},
+            }
+            for name, artifact in outputs.artifacts.items()
+        },
+    }
+
+
+def _read(done: Json, folder: Path) -> Outputs:
+    if done["format"] != _FORMAT:
+        raise ValueError("another version's entry")
+    artifacts: dict[str, Artifact] = {}
+    trees: dict[str, digest.Tree] = {}
+    for name, entry in done["artifacts"].items():
+        trees[name] = {path: digest.Mark(**mark) for path, mark in entry.pop("files").items()}
+        artifact = Artifact(**entry)
+        inside = artifact.uri.startswith("./")
+        artifacts[name] = replace(artifact, uri=str(folder / artifact.uri)) if inside else artifact
+    return Outputs(done["parameters"], artifacts, trees)
+
+
+def _relative(uri: str, folder: Path) -> str:
+    """Inside the entry as a relative path, so that the folder of runs can be moved."""
+    inside = uri.startswith(f"{folder}{os.sep}")
+    return f"./{Path(uri).relative_to(folder).as_posix()}" if inside else uri

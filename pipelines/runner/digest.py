@@ -1,0 +1,99 @@
+"""Digests by which the cache knows that two things are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is known of one file: enough to see quickly that it has not changed, and its content's digest."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+Tree = dict[str, Mark]
+"""What lies below an artifact's path, by relative path; a single file is "", and an absent path gives no entry."""
+
+
+def scan(path: Path, known: Mapping[str, Mark] | None = None) -> Tree:
+    """Everything at or below `path`; a file whose size and time are as `known` is not read again.
+
+    Folders count, so that an empty one is not the same as none. A link to a folder counts as the link, since
+    following it could go round in circles.
+    """
+    if path.is_file():
+        return {"": _mark("", path, known)}
+    tree: Tree = {}
+    for folder, folders, names in os.walk(path):
+        inside = Path(folder).relative_to(path).as_posix()
+        tree[f"{inside}/"] = Mark(0, 0, "folder")
+        for name in folders + names:
+            item = Path(folder, name)
+            relative = item.relative_to(path).as_posix()
+            if item.is_file():
+                tree[relative] = _mark(relative, item, known)
+            elif item.is_symlink():
+                tree[relative] = Mark(0, 0, of_uri(str(item.readlink())))
+    return tree
+
+
+def _mark(name: str, file: Path, known: Mapping[str, Mark] | None) -> Mark:
+    status = file.stat()
+    before = (known or {}).get(name)
+    if before is not None and (before.size, before.mtime_ns) == (status.st_size, status.st_mtime_ns):
+        return before
+    return Mark(status.st_size, status.st_mtime_ns, of_file(file))
+
+
+def of_tree(tree: Mapping[str, Mark]) -> str:
+    """The digest of an artifact's content: each file's relative path and digest, in order."""
+    return of_json([[name, tree[name].sha256] for name in sorted(tree)])
+
+
+def of_uri(uri: str) -> str:
+    """The digest of what is not on local disk: all that is known of it is where it lies."""
+    return of_json({"uri": uri})
+
+
+def of_json(value: Any) -> str:
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def of_file(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@cache
+def of_package() -> str:
+    """The digest of Towpath's own files, which components import.
+
+    Taken once in a process, not at every run: a module that was imported stays as it was when its file changes.
+    """
+    root = Path(__file__).parents[2]
+    files = sorted((file.relative_to(root).as_posix(), file) for file in _package_files(root))
+    return of_json([__version__, [[name, of_file(file)] for name, file in files]])
+
+
+def _package_files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root, followlinks=True):
+        folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
+        yield from (Path(folder, name) for name in names if not name.endswith(".pyc"))

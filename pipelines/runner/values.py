@@ -1,0 +1,135 @@
+"""The values that travel between tasks: parameters (JSON) and artifacts (a path or URI, with metadata).
+
+Numbers follow one rule, everywhere: a parameter declared `int` is a Python int, one declared `float` is a Python
+float, and inside a list or dict a number without a fraction is an int. That is what a component sees on a cluster:
+every value passes through google.protobuf.Value there, whose JSON form writes 3.0 as `3`
+(kubeflow/pipelines, backend/src/v2/driver/driver.go, initPodSpecPatch: protojson.Marshal(executorInput)).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+from ...components.core.errors import DataError
+
+Json: TypeAlias = Any
+"""None, bool, int, float, str, or a list or dict of these."""
+
+# Above this, Go's JSON encoder writes an exponent, which Python reads as a float.
+_LARGEST_PLAIN_NUMBER = 1e21
+_LOCAL_MOUNTS = {"gs://": "/gcs/", "s3://": "/s3/", "minio://": "/minio/"}
+
+
+class Kind(Enum):
+    """A parameter's declared type, by its name in the pipeline spec."""
+
+    FLOAT = "NUMBER_DOUBLE"
+    INT = "NUMBER_INTEGER"
+    STR = "STRING"
+    BOOL = "BOOLEAN"
+    LIST = "LIST"
+    DICT = "STRUCT"
+
+    @property
+    def python(self) -> str:
+        """The type as the author of a component writes it."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """An artifact that a task made or takes.
+
+    Attributes:
+        name: the output's name in the component that made it.
+        schema: KFP's type, {"schemaTitle": "system.Model", "schemaVersion": "0.0.1"}.
+        uri: an absolute local path, or a URI of remote storage.
+        metadata: what the component recorded about it.
+        digest: of its content; for what is not on local disk, of its URI.
+    """
+
+    name: str
+    schema: Mapping[str, str]
+    uri: str
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def path(self) -> str:
+        """The local path, as a component sees it (a bucket is a mount, such as /gcs/…)."""
+        for scheme, mount in _LOCAL_MOUNTS.items():
+            if self.uri.startswith(scheme):
+                return mount + self.uri[len(scheme) :]
+        return self.uri
+
+    @property
+    def local(self) -> bool:
+        return is_local(self.uri)
+
+    def runtime(self) -> dict[str, Json]:
+        """KFP's RuntimeArtifact message, as JSON."""
+        return {
+            "name": self.name,
+            "uri": self.uri,
+            "type": dict(self.schema),
+            "metadata": dict(self.metadata),
+        }
+
+
+def is_local(uri: str) -> bool:
+    """Whether `uri` is a plain path of this machine's file system."""
+    return uri.startswith("/")
+
+
+def convert(value: Json, kind: Kind, where: str) -> Json:
+    """`value` as a parameter of `kind` arrives in a component.
+
+    A string parameter takes any value, in its JSON form; nothing else is converted silently
+    (kubeflow/pipelines, backend/src/v2/driver/resolve.go, handleParamTypeValidationAndConversion).
+
+    Raises:
+        DataError: `value` is not of that kind; `where` begins the message.
+    """
+    if kind is Kind.STR:
+        return value if isinstance(value, str) else text(value)
+    if fits(value, kind):
+        if kind is Kind.INT:
+            return int(value)
+        if kind is Kind.FLOAT:
+            return float(value)
+        return whole_numbers(value)
+    raise DataError(f"{where} is {value!r}, of type {type(value).__name__}: it must be {kind.python}.")
+
+
+def fits(value: Json, kind: Kind) -> bool:
+    """Whether `value` is of `kind`, as JSON has it: 3.0 is an int, 3 is a float, True is neither."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is Kind.INT:
+        return number and (isinstance(value, int) or value.is_integer())
+    if kind is Kind.FLOAT:
+        return number
+    return isinstance(value, {Kind.STR: str, Kind.BOOL: bool, Kind.LIST: list, Kind.DICT: dict}[kind])
+
+
+def whole_numbers(value: Json) -> Json:
+    """`value` with every float that has no fraction as an int, at any depth."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN_NUMBER:
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return [whole_numbers(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): whole_numbers(item) for key, item in value.items()}
+    return value
+
+
+def text(value: Json) -> str:
+    """`value` as text inside a string parameter (backend/src/v2/metadata/converter.go, PbValueToText)."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return json.dumps(whole_numbers(value), separators=(",", ":"), ensure_ascii=False)
