@@ -5,7 +5,7 @@ from kfp.dsl import Dataset, Output
 
 
 @dsl.component(base_image="towpath/train-cpu:0.1.0", install_kfp_package=False)
-def prepare(records: Output[Dataset], data: str, config: dict = {}):  # noqa: B006  # KFP copies it into the spec
+def prepare(records: Output[Dataset], data: str, config: dict = {}) -> None:  # type: ignore[type-arg]  # noqa: B006
     """Writes labelled pictures as records: TFRecord shards and a manifest.
 
     Args:

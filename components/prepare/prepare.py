@@ -13,7 +13,7 @@ from ..core import files, manifest, progress
 from ..core.errors import ConfigError, DataError
 from ..core.manifest import SPLITS, Manifest
 from .config import PrepareConfig
-from .readers import builtin
+from .readers import builtin, detect
 from .shards import write_split
 from .source import Item, Problems, Source
 
@@ -67,7 +67,7 @@ def _read(source: str, config: PrepareConfig, problems: Problems) -> tuple[str, 
         )
     # The name becomes the model's, and so part of URLs.
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.") or "pictures"
-    raise DataError(f"{source}: nothing in this folder is recognised ({name}).")
+    return name, detect.read(folder, problems)
 
 
 def _write(name: str, source: str, read: Source, work: Path, problems: Problems) -> Manifest:

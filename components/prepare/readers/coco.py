@@ -1,0 +1,191 @@
+"""COCO's JSON: annotations/instances_train2017.json with its pictures in train2017/, and layouts like it.
+
+The split is taken from the file's name (or its folder's). Segmentations are left out.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ...core import files
+from ...core.errors import DataError
+from .. import splits
+from ..source import Item, Object, Problems, Source, picture_item
+
+_KEYS = ("images", "annotations", "categories")
+_Json = dict[str, Any]
+
+
+def recognised(root: Path) -> bool:
+    """Whether there is a JSON file that speaks of images, annotations and categories."""
+    return bool(_files(root))
+
+
+def read(root: Path, problems: Problems) -> Source:
+    """Reads every annotation file; the classes are the categories in the order of their ids.
+
+    Raises:
+        DataError: a file that is not COCO's, two files for one split, categories that differ between files, or an
+            annotation or picture that cannot be used, where the config says fail.
+    """
+    by_split = _by_split(_files(root), root)
+    if not by_split:
+        raise DataError(f"{root}: there is no COCO JSON file in it or in its folder annotations.")
+    items: dict[str, list[Item]] = {}
+    categories: dict[Any, str] = {}
+    first: Path | None = None
+    for split, path in by_split.items():
+        value = files.read_json(path, "the annotation file")
+        _check(value, path)
+        here = _categories(value, path)
+        if first is not None and here != categories:
+            raise DataError(
+                f"{first} and {path}: their categories differ: {_difference(categories, here)}.",
+                "Every split needs the same categories with the same ids.",
+            )
+        first, categories = first or path, here
+        items[split] = _items(value, path, root, split, here, problems)
+    settled, split_by = splits.settled(items, str(root))
+    return Source("COCO JSON", "detection", tuple(categories.values()), settled, split_by)
+
+
+def _files(root: Path) -> list[Path]:
+    """COCO's own name first: beside instances_*.json lie captions and keypoints of the same pictures."""
+    inner = sorted(path for path in root.iterdir() if path.is_dir() and splits.named(path.name))
+    folders = [root / "annotations", root, *inner]
+    found = [path for folder in folders for path in sorted(folder.glob("*.json")) if _speaks_of(path, _KEYS)]
+    return [path for path in found if path.name.startswith("instances")] or found
+
+
+def _speaks_of(path: Path, keys: tuple[str, ...]) -> bool:
+    """Whether the keys are in the file, without parsing half a gigabyte."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return all(content.find(f'"{key}"'.encode()) >= 0 for key in keys)
+
+
+def _by_split(paths: list[Path], root: Path) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for path in paths:
+        named = splits.named(path.stem) or splits.named(path.parent.name if path.parent != root else "")
+        split = min(named, default="")
+        if len(named) > 1 or split in found or ("" in found) or (found and not split):
+            raise DataError(
+                f"{', '.join(str(path) for path in paths)}: it is not clear which splits these files are for.",
+                "Name each with one of train, val, test (instances_train.json), or leave only one.",
+            )
+        found[split] = path
+    return found
+
+
+def _check(value: Any, path: Path) -> None:
+    for key in _KEYS:
+        part = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(part, list) or not all(isinstance(entry, dict) for entry in part):
+            raise DataError(f"{path}: this is not COCO's JSON: '{key}' must be a list of objects.")
+
+
+def _categories(value: _Json, path: Path) -> dict[Any, str]:
+    try:
+        pairs = sorted((int(entry["id"]), str(entry["name"])) for entry in value["categories"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: a category has no id or no name ({error}).") from error
+    categories = dict(pairs)
+    if not categories or len(categories) < len(pairs) or len(set(categories.values())) < len(pairs):
+        raise DataError(f"{path}: it has no categories, or two with the same id or name.")
+    return categories
+
+
+def _difference(a: dict[Any, str], b: dict[Any, str]) -> str:
+    differing = [key for key in sorted({*a, *b}) if a.get(key) != b.get(key)]
+    told = ", ".join(f"id {key}: {a.get(key, 'none')} / {b.get(key, 'none')}" for key in differing[:5])
+    return told + (f" and {len(differing) - 5} more" if len(differing) > 5 else "")
+
+
+def _items(
+    value: _Json, path: Path, root: Path, split: str, categories: dict[Any, str], problems: Problems
+) -> list[Item]:
+    labels = {key: index for index, key in enumerate(categories)}
+    file = path.relative_to(root).as_posix()
+    images: dict[Any, _Json] = {}
+    for image in value["images"]:
+        key, name = image.get("id"), image.get("file_name")
+        if not isinstance(key, (int, str)) or not isinstance(name, str) or not name:
+            problems.picture(file, f"a picture has no usable id or file_name (id {key!r}, file_name {name!r}).")
+        elif key in images:
+            problems.picture(file, f"the id {key} of '{name}' is also that of '{images[key]['file_name']}'.")
+        else:
+            images[key] = image
+    objects: dict[Any, list[Object]] = {key: [] for key in images}
+    seen: set[Any] = set()
+    for entry in value["annotations"]:
+        key, number = entry.get("image_id"), entry.get("id")
+        if key not in images:
+            problems.picture(file, f"annotation {number} is for picture {key}, which the file does not list.")
+            continue
+        thing, reason = _object(entry, labels)
+        if thing is None or (number is not None and number in seen):
+            problems.box(images[key]["file_name"], f"annotation {number} {reason or 'has an id that is taken'}.")
+            continue
+        seen.add(number)
+        objects[key].append(thing)
+    folders = _folders(path, root, split)
+    items = []
+    for key, image in images.items():
+        picture, reason = _picture(image["file_name"], folders)
+        if picture is None:
+            problems.picture(image["file_name"], f"{file} lists this picture, but {reason}.")
+            continue
+        items.append(picture_item(picture, root, None, tuple(objects[key]), _size(image), str(key)))
+    return items
+
+
+def _object(entry: _Json, labels: dict[Any, int]) -> tuple[Object | None, str]:
+    """An annotation as an object, or None and why not."""
+    if entry.get("category_id") not in labels:
+        return None, f"has the category {entry.get('category_id')}, which the file does not list"
+    box = entry.get("bbox")
+    if not isinstance(box, list) or len(box) != 4 or not all(isinstance(side, (int, float)) for side in box):
+        return None, f"has no box of four numbers ({box})"
+    x, y, width, height = map(float, box)
+    area = entry.get("area")
+    usable = isinstance(area, (int, float)) and math.isfinite(area) and area > 0
+    return (
+        Object(
+            labels[entry["category_id"]],
+            (y, x, y + height, x + width),
+            int(entry.get("iscrowd") == 1),
+            float(area) if usable and area is not None else None,
+        ),
+        "",
+    )
+
+
+def _folders(path: Path, root: Path, split: str) -> list[Path]:
+    """Where the pictures of an annotation file may lie, the likeliest first."""
+    inner = [folder for folder in sorted(root.iterdir()) if folder.is_dir()]
+    deeper = [folder for outer in inner for folder in sorted(outer.iterdir()) if folder.is_dir()]
+    own = [folder for folder in (*inner, *deeper) if not split or splits.named(folder.name) == {split}]
+    return list(dict.fromkeys([*own, path.parent, root, root / "images", root / "data"]))
+
+
+def _picture(name: str, folders: list[Path]) -> tuple[Path | None, str]:
+    """The picture of that name, or None and why not."""
+    inner = PurePosixPath(name.replace("\\", "/"))
+    if inner.is_absolute() or ".." in inner.parts or ":" in inner.parts[0]:
+        return None, "its name leads out of the folder"
+    for folder in folders:
+        if (folder / inner).is_file():
+            return folder / inner, ""
+    return None, f"it is in none of {', '.join(str(folder) for folder in folders[:6])}"
+
+
+def _size(image: _Json) -> tuple[int, int] | None:
+    height, width = image.get("height"), image.get("width")
+    if isinstance(height, int) and isinstance(width, int) and height > 0 and width > 0:
+        return height, width
+    return None

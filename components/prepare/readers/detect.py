@@ -1,0 +1,56 @@
+"""Which format a folder of labelled pictures has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from ...core import files
+from ...core.errors import DataError
+from ..source import Problems, Source
+from . import coco, folders, voc
+
+READERS: dict[str, Callable[[Path, Problems], Source]] = {
+    "coco": coco.read,
+    "voc": voc.read,
+    "folders": folders.read,
+}
+_LAYOUTS = (
+    "Known are COCO (annotations/instances_train.json with its pictures in train/), Pascal VOC (Annotations/*.xml with "
+    "JPEGImages/*.jpg) and one folder a class (CLASS/*.jpg or train/CLASS/*.jpg)."
+)
+
+
+def read(root: Path, problems: Problems) -> Source:
+    """Reads a folder in the format that the config names, or that its content shows.
+
+    Raises:
+        DataError: the folder is empty, or of no known format, or of two; what the format's reader raises.
+    """
+    with files.explained(root):
+        wanted = problems.config.format
+        return READERS[_detected(root) if wanted == "auto" else wanted](root, problems)
+
+
+def _detected(root: Path) -> str:
+    is_coco, is_voc = coco.recognised(root), voc.recognised(root)
+    if is_coco and is_voc:
+        raise DataError(
+            f"{root}: it holds both COCO JSON and Pascal VOC XML ({_seen(root)}).",
+            "Say which to read: --set prepare.format=coco or --set prepare.format=voc.",
+        )
+    if is_coco or is_voc:
+        return "coco" if is_coco else "voc"
+    # Last, for COCO's and VOC's folders of pictures look like classes.
+    if folders.recognised(root):
+        return "folders"
+    raise DataError(f"{root}: no known format of labelled pictures. Seen: {_seen(root)}.", _LAYOUTS)
+
+
+def _seen(root: Path) -> str:
+    entries = sorted(root.iterdir())
+    inner = [path.name + "/" for path in entries if path.is_dir()]
+    kinds = Counter(path.suffix.lower() or path.name for path in entries if path.is_file())
+    told = inner[:8] + (["…"] if len(inner) > 8 else []) + [f"{count} × {kind}" for kind, count in kinds.most_common(8)]
+    return ", ".join(told) or "nothing, the folder is empty"

@@ -1,0 +1,176 @@
+"""Pascal VOC: one XML file a picture, splits in ImageSets/Main/*.txt.
+
+Coordinates are taken as they are written, as torchvision and the TF Object Detection API do. VOC's own devkit counts
+pixels from 1, but most of what is called VOC today (LabelImg, CVAT, Roboflow) counts from 0 and says nothing: to
+subtract 1 would move those boxes, and to leave it moves VOC's own by no more than a pixel.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from ...core.errors import DataError
+from ...core.manifest import SPLITS
+from .. import splits
+from ..source import SUFFIXES, Item, Object, Problems, Source, picture_item
+
+LISTS = Path("ImageSets/Main")
+_CORNERS = ("ymin", "xmin", "ymax", "xmax")
+
+
+def recognised(root: Path) -> bool:
+    """Whether there are XML files where VOC has them."""
+    return bool(_annotations(root))
+
+
+def read(root: Path, problems: Problems) -> Source:
+    """Reads all annotations; the classes are the names found in them, in alphabetical order.
+
+    Raises:
+        DataError: an annotation that cannot be used, where the config says fail, a picture in two splits, or a class
+            that the source's own train split lacks.
+    """
+    pictures = _pictures(root)
+    found: dict[str, list[tuple[Path, Element, Path]]] = {}
+    for split, paths in _splits(root).items():
+        found[split] = []
+        for path in paths:
+            if read_one := _read(path, root, pictures, problems):
+                found[split].append((path, *read_one))
+    names = {
+        split: {name for _, xml, _ in files for thing in xml.iter("object") if (name := _text(thing, "name"))}
+        for split, files in found.items()
+    }
+    for split, there in names.items():
+        if "train" in names and (unknown := sorted(there - names["train"])):
+            example = next(path for path, xml, _ in found[split] if unknown[0] in {*_names(xml)})
+            raise DataError(
+                f"{example}: the class '{unknown[0]}' is in the split {split}, but never in train "
+                f"(which has {', '.join(sorted(names['train']))}).",
+                "Correct its spelling, or put pictures of it into train.",
+            )
+    classes = tuple(sorted(set().union(*names.values())))
+    if not classes:
+        raise DataError(f"{root}: none of its annotations holds an object with a name.")
+    items = {
+        split: [_item(xml, picture, root, classes, problems) for _, xml, picture in files]
+        for split, files in found.items()
+    }
+    settled, split_by = splits.settled(items, str(root))
+    return Source("Pascal VOC", "detection", classes, settled, split_by)
+
+
+def _annotations(root: Path) -> list[Path]:
+    """In Annotations/, or beside the pictures, or beside the pictures in a folder a split."""
+    by_split = [path for path in root.iterdir() if path.is_dir() and splits.named(path.name)]
+    for folders in ([root / "Annotations"], [root], sorted(by_split)):
+        if paths := [path for folder in folders for path in sorted(folder.glob("*.xml"))]:
+            return paths
+    return []
+
+
+def _pictures(root: Path) -> dict[str, Path]:
+    """Every picture by its name and by its name without suffix, within the folder of its annotation."""
+    found: dict[str, Path] = {}
+    inner = sorted(path for path in root.iterdir() if path.is_dir() and splits.named(path.name))
+    for folder in (root / "JPEGImages", root / "images", root / "Annotations", root, *inner):
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if path.suffix.lower() in SUFFIXES:
+                for name in (path.name, path.stem):
+                    found.setdefault(name, path)
+                    found.setdefault(f"{folder.name}/{name}", path)
+    return found
+
+
+def _splits(root: Path) -> dict[str, list[Path]]:
+    """Split ("" where there is none) -> annotations: by the split lists, or by folder."""
+    lists = {split: root / LISTS / f"{split}.txt" for split in SPLITS}
+    if not lists["train"].is_file():
+        lists["train"] = root / LISTS / "trainval.txt"
+    listed = {split: path for split, path in lists.items() if path.is_file()}
+    if listed:
+        return _listed(listed, root / "Annotations")
+    found: dict[str, list[Path]] = {}
+    for path in _annotations(root):
+        named = splits.named(path.parent.name) if path.parent not in (root, root / "Annotations") else set()
+        found.setdefault(min(named, default=""), []).append(path)
+    return found
+
+
+def _listed(lists: dict[str, Path], annotations: Path) -> dict[str, list[Path]]:
+    seen: dict[str, Path] = {}
+    found: dict[str, list[Path]] = {}
+    for split, path in lists.items():
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        names = [line.strip() for line in lines if line.strip()]
+        for name in names:
+            if Path(name).name != name or name == "..":
+                raise DataError(f"{path}: '{name}' is no plain name of an annotation.", "It must not lead elsewhere.")
+            if name in seen:
+                raise DataError(f"{seen[name]} and {path}: '{name}' is listed twice.", "List a picture in one split.")
+            seen[name] = path
+        found[split] = [annotations / f"{name}.xml" for name in names]
+    return found
+
+
+def _read(path: Path, root: Path, pictures: dict[str, Path], problems: Problems) -> tuple[Element, Path] | None:
+    """An annotation and its picture; None where one cannot be used and such are skipped."""
+    file = path.relative_to(root).as_posix()
+    try:
+        # Some tools write a blank line before the XML declaration, which XML forbids.
+        xml: Element = fromstring(path.read_bytes().lstrip())
+    except FileNotFoundError:
+        problems.picture(file, "the split lists name this annotation, but it is not there.")
+        return None
+    except DefusedXmlException as error:
+        problems.picture(file, f"it declares XML entities, which are not read: they can be attacks ({error}).")
+        return None
+    except (ParseError, ValueError, LookupError) as error:
+        problems.picture(file, f"this is no readable XML ({error}).")
+        return None
+    # Split lists and annotations go by the file's stem in VOC; the name inside is often an older one.
+    wanted = (f"{path.parent.name}/{path.stem}", path.stem, (xml.findtext("filename") or "").strip())
+    picture = next((pictures[name] for name in wanted if name in pictures), None)
+    if picture is None:
+        problems.picture(file, f"there is no picture '{path.stem}' ({', '.join(SUFFIXES)}) for this annotation.")
+        return None
+    return xml, picture
+
+
+def _item(xml: Element, picture: Path, root: Path, classes: tuple[str, ...], problems: Problems) -> Item:
+    file = picture.relative_to(root).as_posix()
+    objects = []
+    for index, thing in enumerate(xml.iter("object")):
+        name, written = _text(thing, "name"), [_text(thing, f"bndbox/{corner}") for corner in _CORNERS]
+        try:
+            y_min, x_min, y_max, x_max = map(float, written)
+        except ValueError:
+            text = ", ".join(f"{corner} '{value}'" for corner, value in zip(_CORNERS, written, strict=True))
+            problems.box(file, f"object {index} '{name}' has a box that is not made of numbers ({text}).")
+            continue
+        if not name:
+            problems.box(file, f"object {index} has no name.")
+            continue
+        objects.append(Object(classes.index(name), (y_min, x_min, y_max, x_max)))
+    return picture_item(picture, root, objects=tuple(objects), declared=_size(xml))
+
+
+def _size(xml: Element) -> tuple[int, int] | None:
+    """(height, width) as written; None where there is none: some tools leave it out or write 0."""
+    try:
+        height, width = int(_text(xml, "size/height")), int(_text(xml, "size/width"))
+    except ValueError:
+        return None
+    return (height, width) if height > 0 and width > 0 else None
+
+
+def _names(xml: Element) -> list[str]:
+    return [_text(thing, "name") for thing in xml.iter("object")]
+
+
+def _text(xml: Element, path: str) -> str:
+    return (xml.findtext(path) or "").strip()
