@@ -24,7 +24,8 @@ Fit = Literal["letterbox", "crop"]
 # A 50-megapixel camera's picture passes; a bomb of a few kilobytes that unfolds to gigabytes does not.
 MAX_PIXELS = 64_000_000
 MAX_BYTES = 64 << 20
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "MPO")
+# MPO, a JPEG of several pictures, opens as JPEG: Pillow knows no opener of that name.
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 # Mid-grey: about 0 after the usual normalisations, so padding carries no signal.
 PAD = 127.5
 
