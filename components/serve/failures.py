@@ -1,0 +1,56 @@
+"""What goes wrong with a request, as an HTTP status and TensorFlow Serving's {"error": "…"}."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from ..core.picture import PictureError
+
+
+class Refused(Exception):
+    """A request that is not answered.
+
+    Args:
+        status: HTTP status.
+        message: what is wrong and what to do.
+        headers: of the response.
+    """
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.headers = status, message, headers
+
+
+def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON response. NaN is refused (ValueError): it is not JSON."""
+    # ASCII only: a name from a request may hold what UTF-8 cannot.
+    return Response(json.dumps(value, allow_nan=False), status, headers, "application/json")
+
+
+def install(app: FastAPI) -> None:
+    """Makes every failure of `app` answer in one form."""
+
+    @app.exception_handler(Refused)
+    async def refused(_: Request, error: Refused) -> Response:
+        return reply({"error": error.message}, error.status, error.headers)
+
+    @app.exception_handler(PictureError)
+    async def bad_picture(_: Request, error: PictureError) -> Response:
+        return reply({"error": str(error)}, 400)
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> Response:
+        message = str(error.detail)
+        if error.status_code == 404:
+            message = f"There is nothing at {request.url.path}. GET /v1/models lists the models, / is the demo page."
+        return reply({"error": message}, error.status_code, error.headers)
+
+    @app.exception_handler(Exception)
+    async def fault(_: Request, __: Exception) -> Response:
+        # The traceback goes to the log, not to a stranger.
+        return reply({"error": "A fault in the server; its log says more."}, 500)

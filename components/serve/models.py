@@ -1,0 +1,200 @@
+"""The models of a server: loaded, warmed up, and answering in threads of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from ..core import bundle, config
+from ..core.bundle import Bundle
+from ..core.errors import BundleError, ConfigError
+from ..core.picture import PAD, PictureError, Placement
+from ..core.predictor import Prediction, Predictor, Prepared
+from .config import ServeConfig
+from .failures import Refused
+from .metrics import Phase
+
+T = TypeVar("T")
+
+# What stands between slashes and before a colon in a route.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+RETRY_SECONDS = 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """A bundle to serve, and the version that it is called by."""
+
+    folder: Path
+    version: str = "1"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Predictions, one a picture, and the seconds that each phase took."""
+
+    predictions: list[Prediction]
+    seconds: dict[Phase, float]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loaded model.
+
+    Args:
+        bundle: its files and card.
+        version: as its source calls it.
+        predictor: answers pictures, in as many threads as the server has.
+        metadata: its card as JSON.
+    """
+
+    bundle: Bundle
+    version: str
+    predictor: Predictor
+    metadata: str
+
+    @property
+    def name(self) -> str:
+        """As the routes call it."""
+        return self.bundle.card.name
+
+    def answer(self, pictures: Sequence[bytes]) -> Answer:
+        """Decodes and answers encoded pictures in one batch.
+
+        Raises:
+            PictureError: for the first that cannot be read; with several, it names the picture's index.
+            Refused: 500 where the model answers with numbers that are not finite.
+        """
+        started = time.perf_counter()
+        prepared = [self._prepare(index, data, len(pictures)) for index, data in enumerate(pictures)]
+        decoded = time.perf_counter()
+        predictions = self.predictor.run(prepared)
+        if not all(_finite(one) for one in predictions):
+            raise Refused(500, f"Model '{self.name}' answered with NaN or infinity: its weights are damaged.")
+        return Answer(predictions, {"decode": decoded - started, "inference": time.perf_counter() - decoded})
+
+    def _prepare(self, index: int, data: bytes, count: int) -> Prepared:
+        try:
+            return self.predictor.prepare(data)
+        except PictureError as error:
+            raise PictureError(f"Instance {index}: {error}" if count > 1 else str(error)) from error
+
+
+@dataclass
+class Models:
+    """All models of a server by name, and the threads that they share."""
+
+    config: ServeConfig
+    ready: bool = False
+    _by_name: dict[str, Model] = field(default_factory=dict)
+    _taken: int = 0
+
+    def __post_init__(self) -> None:
+        self._threads = ThreadPoolExecutor(self.config.threads, thread_name_prefix="answer")
+
+    def load(self, sources: Sequence[Source]) -> None:
+        """Loads and warms up every bundle; then the server is ready.
+
+        Raises:
+            ConfigError: none at all, or two of one name. BundleError: a bundle that does not load or run.
+        """
+        if not sources:
+            raise ConfigError("There is no bundle to serve.", "Name at least one model folder.")
+        for source in sources:
+            model = _load(source, self.config)
+            if model.name in self._by_name:
+                first = self._by_name[model.name].bundle.folder
+                raise ConfigError(f"{first} and {source.folder} are both called '{model.name}'.", "Serve one of them.")
+            _warm_up(model, self.config.threads)
+            self._by_name[model.name] = model
+        self.ready = True
+
+    def all(self) -> list[Model]:
+        """Every model, in the order of its sources."""
+        self._check_ready()
+        return list(self._by_name.values())
+
+    def get(self, name: str, version: str | None = None) -> Model:
+        """The model of a route.
+
+        Raises:
+            Refused: 404 for an unknown name (with the nearest) or version, 503 while the models are loading.
+        """
+        self._check_ready()
+        model = self._by_name.get(name)
+        if model is None:
+            raise Refused(404, f"There is no model '{name}' here. {config.nearest(name, self._by_name)}")
+        if version is not None and version != model.version:
+            raise Refused(404, f"Model '{name}' has no version '{version}' here, but {model.version}.")
+        return model
+
+    def has(self, name: str) -> bool:
+        """Whether a model of that name is loaded."""
+        return name in self._by_name
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Runs `work` in a thread, off the event loop.
+
+        Raises:
+            Refused: 429 where as many requests wait as may.
+        """
+        if self._taken >= self.config.threads + self.config.max_waiting:
+            headers = {"retry-after": str(RETRY_SECONDS)}
+            raise Refused(429, f"The server is busy: {self.config.max_waiting} requests are waiting.", headers)
+        self._taken += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            self._taken -= 1
+
+    def _check_ready(self) -> None:
+        if not self.ready:
+            raise Refused(503, "The models are still being loaded.", {"retry-after": str(RETRY_SECONDS)})
+
+
+def _load(source: Source, settings: ServeConfig) -> Model:
+    found = bundle.read(source.folder)
+    for what, value in (("name", found.card.name), ("version", source.version)):
+        if not NAME.fullmatch(value):
+            raise ConfigError(f"{source.folder}: the {what} '{value}' cannot be part of a URL.", "Use A-z 0-9 _ . -")
+    try:
+        metadata = json.dumps(dataclasses.asdict(found.card), allow_nan=False)
+    except ValueError as error:
+        raise BundleError(f"{found.folder / bundle.FILE}: it holds a number that is NaN or infinite.") from error
+    return Model(found, source.version, Predictor(found, settings.variant, copies=settings.threads), metadata)
+
+
+def _warm_up(model: Model, copies: int) -> None:
+    """Runs every copy of a model once: the first run of each is slow, and a model that cannot run is found now."""
+    card, folder = model.bundle.card, model.bundle.folder
+    grey = np.full((card.input_size, card.input_size, 3), PAD, np.float32)
+    try:
+        for _ in range(copies):
+            outputs = model.predictor.engine(grey[None])
+        model.predictor.run([Prepared(grey, Placement(card.input_size, card.input_size, 1.0, 1.0))])
+        model.answer([model.bundle.sample_bytes(sample) for sample in card.samples[:1]])
+    except Refused as error:
+        raise BundleError(f"{folder}: {error.message}") from error
+    except (OSError, KeyError, IndexError, ValueError, RuntimeError, PictureError) as error:
+        raise BundleError(f"{folder}: the model does not run ({type(error).__name__}: {error}).") from error
+    if not all(np.isfinite(values).all() for values in outputs.values()):
+        raise BundleError(f"{folder}: the model answers a grey picture with NaN or infinity: its weights are damaged.")
+    if outputs["scores"].shape[-1] != len(card.classes):
+        found = outputs["scores"].shape[-1]
+        raise BundleError(f"{folder}: the model scores {found} classes, but its card names {len(card.classes)}.")
+
+
+def _finite(prediction: Prediction) -> bool:
+    if prediction.objects is not None:
+        return bool(np.isfinite(prediction.objects.boxes).all())
+    return prediction.scores is not None and bool(np.isfinite(prediction.scores).all())

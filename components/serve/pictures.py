@@ -1,0 +1,61 @@
+"""Plain picture uploads: raw bytes or a form in, readable JSON out."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Request, Response
+
+from ..core.manifest import Task
+from . import answers, body
+from .failures import Refused, reply
+from .metrics import Metrics, Phase
+from .models import Models
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [body.FIELD],
+                    "properties": {body.FIELD: {"type": "string", "format": "binary"}},
+                }
+            },
+        },
+    }
+}
+VERBS: dict[Task, str] = {"detection": "detect", "classification": "classify"}
+
+
+def router(models: Models, metrics: Metrics) -> APIRouter:
+    """The routes /v1/models/NAME:detect and :classify."""
+    routes = APIRouter(prefix="/v1/models", tags=["Pictures"])
+
+    @routes.post("/{name}:detect", summary="Objects in a picture, boxes in pixels", openapi_extra=_BODY)
+    async def detect(request: Request, name: str) -> Response:
+        return await answer(request, name, "detection")
+
+    @routes.post("/{name}:classify", summary="A picture's best labels", openapi_extra=_BODY)
+    async def classify(request: Request, name: str) -> Response:
+        return await answer(request, name, "classification")
+
+    async def answer(request: Request, name: str, task: Task) -> Response:
+        started = time.perf_counter()
+        with metrics.in_flight.track_inprogress():
+            model = models.get(name)
+            card = model.bundle.card
+            if card.task != task:
+                right = f"POST /v1/models/{name}:{VERBS[card.task]} answers pictures."
+                raise Refused(400, f"Model '{name}' does {card.task}, not {task}. {right}")
+            data = await body.picture(request, models.config.max_body_bytes)
+            answer = await models.run(lambda: model.answer([data]))
+        seconds: dict[Phase, float] = {**answer.seconds, "total": time.perf_counter() - started}
+        metrics.observe(name, seconds)
+        found = answers.readable(answer.predictions[0], card.classes)
+        took = {phase: round(value * 1000, 3) for phase, value in seconds.items()}
+        return reply({"model": name, "version": model.version, **found, "milliseconds": took})
+
+    return routes
