@@ -38,9 +38,7 @@ def promote(
         deploy, check, promote: that step's config, field -> value.
     """
     deployed = deploy_step(name=name, version=version, environment=environment, config=deploy)
-    checked = check_step(
-        name=name, version=version, environment=environment, url=deployed.outputs["url"], config=check
-    )
+    checked = check_step(name=name, version=version, environment=environment, url=deployed.outputs["url"], config=check)
     decision = promote_step(
         name=name,
         version=version,

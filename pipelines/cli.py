@@ -1,0 +1,81 @@
+"""The `towpath` command: its options, its help and how its errors are told."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from .. import __version__
+from ..components.core.errors import TowpathError
+from .commands import compile, doctor, environments, run, serve, services, submit
+
+EPILOG = (
+    "Exit codes: 0 done (a gate that holds a model is a result, not an error) · 1 a fault in Towpath · 2 a wrong "
+    "argument or setting · 3 input that cannot be used · 4 something this machine lacks · 5 a step of a pipeline "
+    "failed · 75 trying again can help · 130 interrupted"
+)
+
+app = typer.Typer(
+    name="towpath",
+    help="From labelled pictures to a production API, one gate at a time.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+for module in (run, compile, submit, serve, services, environments, doctor):
+    module.add(app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"towpath {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version and end.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error. It may stand anywhere on the line.")
+    ] = False,
+) -> None:
+    """From labelled pictures to a production API, one gate at a time."""
+
+
+def main() -> None:
+    """Runs the command line: an error is one message on stderr and an exit code, see `core.errors`."""
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        app(args=arguments, prog_name="towpath")
+    except TowpathError as error:
+        code = _tell(str(error), error, error.exit_code, debug)
+    except KeyboardInterrupt as error:
+        code = _tell("Interrupted. The same command goes on from here.", error, 130, debug)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        text = f"{what}. This is a fault of Towpath."
+        code = _tell(text if debug else f"{text} Give the command again with --debug to see where.", error, 1, debug)
+    else:
+        return
+    sys.exit(code)
+
+
+def _tell(message: str, error: BaseException, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+    Console(stderr=True).print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What each `towpath …` command does. Importing it imports neither KFP nor TensorFlow."""
