@@ -13,7 +13,7 @@ from pathlib import Path
 from ...components.core.errors import ConfigError
 from .execute import digested
 from .model import Interface, Parameter, Slot
-from .values import Artifact, Json, Kind, fits, whole_numbers
+from .values import Artifact, Json, Kind, as_on_cluster, fits
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ def _declared(value: Json, kind: Kind) -> Json:
         return None
     if kind is Kind.FLOAT:
         return float(value)
-    return int(value) if kind is Kind.INT else whole_numbers(value)
+    return int(value) if kind is Kind.INT else as_on_cluster(value)
 
 
 def _artifact(name: str, value: object, slot: Slot) -> Artifact:
     if isinstance(value, (str, os.PathLike)):
         artifact = Artifact(name, slot.schema, os.fspath(value))
     elif hasattr(value, "uri") and hasattr(value, "metadata"):
-        artifact = Artifact(getattr(value, "name", "") or name, slot.schema, value.uri, whole_numbers(value.metadata))
+        artifact = Artifact(getattr(value, "name", "") or name, slot.schema, value.uri, as_on_cluster(value.metadata))
     else:
         raise ConfigError(
             f"Argument {name!r} is {value!r}, of type {type(value).__name__}: it must be an artifact.",

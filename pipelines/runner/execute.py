@@ -20,7 +20,7 @@ from ...components.core.errors import StepError
 from . import digest
 from .isolate import isolated, open_log
 from .model import Code, Interface
-from .values import Artifact, Json, Kind, convert, is_local, whole_numbers
+from .values import Artifact, Json, Kind, as_on_cluster, convert, is_local
 
 LOG = "log.txt"
 SOURCE = "component.py"
@@ -162,7 +162,7 @@ def _read_outputs(call: Call) -> Outputs:
             name=entry.get("name") or name,
             schema=slot.schema,
             uri=entry.get("uri") or str(call.place / name),
-            metadata=whole_numbers(entry.get("metadata", {})),
+            metadata=as_on_cluster(entry.get("metadata", {})),
         )
         _fetch(entry.get("custom_path", ""), artifact)
         artifacts[name], tree = digested(artifact)

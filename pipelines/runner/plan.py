@@ -27,7 +27,7 @@ from .model import (
 )
 from .refuse import Settings, refuse, refuse_task
 from .spec import Compiled, Message
-from .values import Json, Kind, whole_numbers
+from .values import Json, Kind, as_on_cluster
 
 _KINDS = pipeline_spec_pb2.ParameterType.ParameterTypeEnum
 
@@ -158,7 +158,7 @@ def _slot(spec: Message, optional: bool) -> Slot:
 
 
 def _value(message: Message) -> Json:
-    return whole_numbers(json_format.MessageToDict(message))
+    return as_on_cluster(json_format.MessageToDict(message))
 
 
 def _parameter_source(spec: Message, path: str) -> Source:

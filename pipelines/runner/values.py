@@ -2,7 +2,7 @@
 
 Numbers follow one rule, everywhere: a parameter declared `int` is a Python int, one declared `float` is a Python
 float, and inside a list or dict a number without a fraction is an int. That is what a component sees on a cluster:
-every value passes through google.protobuf.Value there, whose JSON form writes 3.0 as `3`
+every value passes through google.protobuf.Value there, whose JSON form writes 3.0 as `3` and sorts the keys of a dict
 (kubeflow/pipelines, backend/src/v2/driver/driver.go, initPodSpecPatch: protojson.Marshal(executorInput)).
 """
 
@@ -101,7 +101,7 @@ def convert(value: Json, kind: Kind, where: str) -> Json:
             return int(value)
         if kind is Kind.FLOAT:
             return float(value)
-        return whole_numbers(value)
+        return as_on_cluster(value)
     raise DataError(f"{where} is {value!r}, of type {type(value).__name__}: it must be {kind.python}.")
 
 
@@ -115,14 +115,18 @@ def fits(value: Json, kind: Kind) -> bool:
     return isinstance(value, {Kind.STR: str, Kind.BOOL: bool, Kind.LIST: list, Kind.DICT: dict}[kind])
 
 
-def whole_numbers(value: Json) -> Json:
-    """`value` with every float that has no fraction as an int, at any depth."""
+def as_on_cluster(value: Json) -> Json:
+    """`value` as a cluster hands it on: a number without a fraction is an int, and a dict's keys are in order.
+
+    Keys are in order so that what a component sees, like the cache's key, does not depend on who wrote the dict.
+    """
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN_NUMBER:
         return int(value)
     if isinstance(value, (list, tuple)):
-        return [whole_numbers(item) for item in value]
+        return [as_on_cluster(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): whole_numbers(item) for key, item in value.items()}
+        pairs = sorted(((str(key), item) for key, item in value.items()), key=lambda pair: pair[0])
+        return {key: as_on_cluster(item) for key, item in pairs}
     return value
 
 
@@ -132,4 +136,4 @@ def text(value: Json) -> str:
         return value
     if value is None:
         return ""
-    return json.dumps(whole_numbers(value), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(as_on_cluster(value), separators=(",", ":"), ensure_ascii=False)
