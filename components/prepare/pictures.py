@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass
 
 from PIL import Image
@@ -53,7 +54,9 @@ def to_store(data: bytes) -> Stored:
 
 def _exif(image: Image.Image) -> tuple[int, bool]:
     try:
-        exif = image.getexif()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of damaged EXIF data, which Pillow leaves out
+            exif = image.getexif()
     except (OSError, ValueError, SyntaxError, TypeError, OverflowError) as error:
         raise PictureError(f"The picture's EXIF data cannot be read: {error}") from error
     orientation = exif.get(_ORIENTATION, 1)
