@@ -1,0 +1,1 @@
+"""The check step: a candidate over HTTP -> results, each against its limits."""

@@ -1,0 +1,39 @@
+"""The decision as a page for readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.registry import Version
+from ..core.results import Results
+from .decide import Finding
+
+
+def decision_page(
+    outcome: str,
+    model: Version,
+    environment: str,
+    held: str | None,
+    url: str | None,
+    findings: Sequence[Finding],
+    results: Results,
+) -> str:
+    """Markdown: the outcome in a line, every rule with what was found, approvals with who gave them, the checks."""
+    what = f"{model.name} {model.version}"
+    if outcome == "promote":
+        head, first = f"# {what} enters {environment}", f"It serves at {url}."
+    else:
+        head = f"# {what} does not enter {environment}"
+        first = f"{environment} goes on serving version {held}." if held else f"{environment} has not changed."
+    lines = [head, "", first, "", "| rule | met | found |", "|---|---|---|"]
+    lines += [f"| {one.rule} | {'yes' if one.met else '**no**'} | {_cell(one.text)} |" for one in findings]
+    if model.approvals:
+        lines += ["", "| approval | by | on | note |", "|---|---|---|---|"]
+        lines += [
+            f"| {one.what} | {_cell(one.who)} | {one.when} | {_cell(one.note)} |" for one in model.approvals.values()
+        ]
+    return "\n".join(lines) + "\n\n" + results.markdown()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,1 @@
+"""The register step: an evaluated bundle -> a version in the registry."""

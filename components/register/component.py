@@ -1,0 +1,33 @@
+"""The register step as KFP sees it."""
+
+from typing import NamedTuple
+
+from kfp import dsl
+from kfp.dsl import HTML, Input, Metrics, Model
+
+
+@dsl.component(base_image="towpath/core:0.1.0", install_kfp_package=False)
+def register(
+    model: Input[Model],
+    metrics: Input[Metrics],
+    report: Input[HTML],
+    config: dict = {},  # type: ignore[type-arg]  # noqa: B006
+) -> NamedTuple("Registered", name=str, version=str):  # type: ignore[valid-type]
+    """Registers an evaluated bundle; the same bundle again is the same version.
+
+    Args:
+        model: the bundle.
+        metrics: of its evaluation.
+        report: the evaluation's page.
+        config: fields of RegisterConfig.
+    """
+    from pathlib import Path
+
+    from towpath.components.core.config import load
+    from towpath.components.register.config import RegisterConfig
+    from towpath.components.register.register import register
+
+    page = Path(report.path)
+    settings = load(RegisterConfig, config, "register")
+    found = register(Path(model.path), metrics.metadata, page if page.is_file() else None, settings)
+    return (found.name, found.version)

@@ -1,0 +1,122 @@
+"""What tests of the register, deploy, check and promote steps share: small real bundles, a registry, services that end."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from PIL import Image
+
+from towpath.components.core import bundle, mlflow_client, registry, services
+from towpath.components.core.bundle import Sample
+from towpath.components.core.registry import Version
+
+COLOURS = {"red": (230, 20, 20), "green": (20, 230, 20), "blue": (20, 20, 230)}
+BRIGHT = (250, 250, 250)
+
+
+def picture(colour: tuple[int, int, int], side: int = 32, square: tuple[int, int, int, int] | None = None) -> bytes:
+    """A PNG of one colour, or grey with one square (left, top, right, bottom) of it."""
+    image = Image.new("RGB", (side, side), (128, 128, 128) if square else colour)
+    if square:
+        image.paste(colour, square)
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def colour_samples(wrong: bool = False) -> tuple[tuple[bytes, Sample], ...]:
+    """A picture a colour with its label, or with another one's."""
+    return tuple(
+        (picture(colour), Sample(f"{name}.png", ((label + wrong) % 3,)))
+        for label, (name, colour) in enumerate(COLOURS.items())
+    )
+
+
+def square_samples() -> tuple[tuple[bytes, Sample], ...]:
+    """Bright squares of one cell each, with their boxes."""
+    spots = [(8, 16), (40, 24), (32, 48)]
+    return tuple(
+        (
+            picture(BRIGHT, 64, (x, y, x + 8, y + 8)),
+            Sample(f"{x}.png", (0,), ((y / 64, x / 64, (y + 8) / 64, (x + 8) / 64),)),
+        )
+        for x, y in spots
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_models() -> ModuleType:
+    """The serve tests' models, written by hand in milliseconds."""
+    spec = importlib.util.spec_from_file_location("tiny_models", Path(__file__).parent / "serve" / "tiny_models.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def registry_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MLflow's tables, laid out once: that takes seconds."""
+    home = tmp_path_factory.mktemp("registry")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOWPATH_HOME", str(home))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        with mlflow_client.client():
+            pass
+    return home / mlflow_client.DATABASE
+
+
+@pytest.fixture
+def fresh_registry(own_home: Path, registry_template: Path) -> Path:
+    """An empty registry in the test's home."""
+    own_home.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(registry_template, own_home / mlflow_client.DATABASE)
+    return own_home
+
+
+@pytest.fixture
+def running(own_home: Path) -> Iterator[None]:
+    """Ends every service that the test started, whatever happens in it."""
+    yield
+    services.stop()
+
+
+@pytest.fixture
+def make_classifier(tmp_path: Path, tiny_models: ModuleType) -> Callable[..., Path]:
+    """Makes a classifier's bundle; another `note` is another bundle, `wrong` gives its samples other answers."""
+
+    def make(name: str = "colours", note: str = "first", wrong: bool = False) -> Path:
+        folder: Path = tiny_models.classifier(tmp_path / f"{name}-{note}", name, colour_samples(wrong))
+        bundle.write(replace(bundle.read(folder).card, training={"note": note}), folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def add_classifier(fresh_registry: Path, make_classifier: Callable[..., Path]) -> Callable[..., Version]:
+    """Registers a classifier with its evaluation."""
+
+    def add(name: str = "colours", note: str = "first", accuracy: float = 0.99, wrong: bool = False) -> Version:
+        return registry.register(bundle.read(make_classifier(name, note, wrong)), {"accuracy": accuracy})
+
+    return add
+
+
+@pytest.fixture
+def add_detector(fresh_registry: Path, tmp_path: Path, tiny_models: ModuleType) -> Callable[..., Version]:
+    """Registers a detector with its evaluation."""
+
+    def add(name: str = "squares", map50: float = 0.9) -> Version:
+        folder = tiny_models.detector(tmp_path / name, name, square_samples())
+        return registry.register(bundle.read(folder), {"map50": map50, "map": 0.5})
+
+    return add
