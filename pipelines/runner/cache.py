@@ -79,7 +79,7 @@ class Entry:
 
     def finish(self, outputs: Outputs) -> None:
         """Declare the entry whole."""
-        write_whole(self.folder / _DONE, json.dumps(_written(outputs, self.folder), indent=1), sync=True)
+        write_whole(self.folder / _DONE, json.dumps(_written(outputs, self.folder)), sync=True)
         remove_partials(self.folder)
 
 

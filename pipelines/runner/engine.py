@@ -74,13 +74,13 @@ class Engine:
             record.state, record.error = State.FAILED, error
             self._failed(record, error)
         record.seconds = time.perf_counter() - begun
-        self.run.save()
+        self.run.save(record)
         self.listener.task_finished(record)
 
     def _start(self, record: TaskRun) -> None:
         record.state = State.RUNNING
         record.started = datetime.now().astimezone().isoformat(timespec="milliseconds")
-        self.run.save()
+        self.run.save(record)
         self.listener.task_started(record)
 
     def _skip(self, task: Task, record: TaskRun, reason: str) -> None:
@@ -88,7 +88,7 @@ class Engine:
         if isinstance(task.component.body, Graph):
             for inner in task.component.body.tasks.values():
                 self._skip(inner, self.run.tasks[inner.path], f"{task.path} was skipped")
-        self.run.save()
+        self.run.save(record)
         self.listener.task_finished(record)
 
     def _nested(self, graph: Graph, record: TaskRun, inputs: Inputs) -> None:
@@ -154,7 +154,7 @@ class Engine:
             self.failure = error
             return
         hint = f"Its log: {record.log}" if record.attempts else None
-        self.failure = StepError(f"Task {record.path} failed: {_told(error)}.", hint)
+        self.failure = StepError(f"Task {record.path} failed: {_told(error).rstrip('.')}.", hint)
         self.failure.__cause__ = error
 
 

@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from kfp.dsl import executor as kfp_executor
+from kfp.dsl.types import artifact_types
 
-from ...components.core.errors import StepError
+from ...components.core.errors import DataError, StepError
 from . import digest
 from .isolate import isolated, open_log
 from .model import Code, Interface
@@ -102,7 +103,7 @@ def _run(call: Call, log: TextIO) -> None:
     environment = {**call.code.environment, "_KFP_RUNTIME": "true"}
     with isolated(environment, log):
         try:
-            with _function(source, call.code) as function:
+            with _task_root(), _function(source, call.code) as function:
                 kfp_executor.Executor(_executor_input(call), function).execute()
         except SystemExit as stop:
             if stop.code not in (None, 0):
@@ -111,6 +112,16 @@ def _run(call: Call, log: TextIO) -> None:
         except BaseException:
             log.write(traceback.format_exc())
             raise
+
+
+@contextlib.contextmanager
+def _task_root() -> Iterator[None]:
+    """The executor keeps the folder behind dsl.get_uri() in a global; outside of a task there is none."""
+    before = artifact_types.CONTAINER_TASK_ROOT
+    try:
+        yield
+    finally:
+        artifact_types.CONTAINER_TASK_ROOT = before
 
 
 @contextlib.contextmanager
@@ -202,7 +213,10 @@ def _parameter(call: Call, name: str, kind: Kind, given: Mapping[str, Json]) -> 
         if not file.is_file():
             raise StepError(f"{where} was not written.", f"Its log: {call.folder / LOG}")
         value = _from_text(file.read_text(encoding="utf-8"), kind, where)
-    return convert(value, kind, where)
+    try:
+        return convert(value, kind, where)
+    except DataError as error:
+        raise StepError(error.message) from None
 
 
 def _from_text(content: str, kind: Kind, where: str) -> Json:

@@ -24,8 +24,9 @@ _FORMAT = "[%(asctime)s %(levelname)s %(name)s] %(message)s"
 @contextlib.contextmanager
 def isolated(environment: Mapping[str, str], log: TextIO) -> Iterator[None]:
     """Run a task with `environment` added to the process's, and its output copied to `log`."""
+    terminal = sys.stderr
     with contextlib.ExitStack() as stack:
-        for part in (_variables(environment), _folder(), _python(), _streams(log), _logging(log)):
+        for part in (_variables(environment), _folder(), _python(), _streams(log), _logging(log, terminal)):
             stack.enter_context(part)
         yield
 
@@ -116,7 +117,7 @@ def _streams(log: TextIO) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _logging(log: TextIO) -> Iterator[None]:
+def _logging(log: TextIO, terminal: TextIO) -> Iterator[None]:
     """Records of level INFO and above go to the log, as on a cluster (kfp/dsl/executor_main.py, _setup_logging).
 
     On the terminal they appear as before: by the handlers that are there or, without any, from WARNING on.
@@ -124,14 +125,17 @@ def _logging(log: TextIO) -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     to_log = logging.StreamHandler(log)
+    to_log.setLevel(logging.INFO)
     to_log.setFormatter(logging.Formatter(_FORMAT))
     quiet = _AtLeast(level)
     for handler in handlers:
         handler.addFilter(quiet)
-    if not handlers and logging.lastResort is not None:
-        root.addHandler(logging.lastResort)
+    if not handlers:
+        to_terminal = logging.StreamHandler(terminal)
+        to_terminal.setLevel(logging.WARNING)
+        root.addHandler(to_terminal)
     root.addHandler(to_log)
-    root.setLevel(min(level, logging.INFO) if level else logging.INFO)
+    root.setLevel(min(level, logging.INFO))
     try:
         yield
     finally:

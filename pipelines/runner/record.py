@@ -124,10 +124,15 @@ class Run:
     error: BaseException | None = None
     outputs: dict[str, Json | Artifact] = field(default_factory=dict)
     tasks: Tasks = field(default_factory=Tasks)
+    _lines: dict[str, str] = field(default_factory=dict, repr=False)
 
-    def save(self) -> None:
-        """Write `run.json`."""
-        write_whole(self.folder / "run.json", json.dumps(_record(self), indent=1, ensure_ascii=False))
+    def save(self, *changed: TaskRun) -> None:
+        """Write `run.json`, a line for each task; only the tasks named have changed, or all where none is."""
+        for task in changed or self.tasks.values():
+            self._lines[task.path] = f"{_json(task.path)}: {_json(_task(task, self.folder))}"
+        head = ",\n ".join(f"{_json(name)}: {_json(value)}" for name, value in _head(self).items())
+        tasks = ",\n  ".join(self._lines.values())
+        write_whole(self.folder / "run.json", f'{{{head},\n "tasks": {{\n  {tasks}\n }}\n}}\n')
 
 
 class Listener(Protocol):
@@ -173,12 +178,16 @@ def link_outputs(task: TaskRun) -> None:
     """In a task's folder, a relative link to each output artifact that lies elsewhere on this machine."""
     for name, value in task.outputs.items():
         link = task.folder / name
-        if isinstance(value, Artifact) and value.local and value.uri != str(link) and Path(value.uri).exists():
-            link.unlink(missing_ok=True)
+        taken = link.exists() or link.is_symlink()
+        if isinstance(value, Artifact) and value.local and not taken and Path(value.uri).exists():
             link.symlink_to(os.path.relpath(value.uri, task.folder))
 
 
-def _record(run: Run) -> dict[str, Json]:
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _head(run: Run) -> dict[str, Json]:
     return {
         "format": _FORMAT,
         "name": run.name,
@@ -191,7 +200,6 @@ def _record(run: Run) -> dict[str, Json]:
         "outputs": _plain(run.outputs),
         "ignored": list(run.ignored),
         "notes": list(run.notes),
-        "tasks": {path: _task(task, run.folder) for path, task in run.tasks.items()},
     }
 
 

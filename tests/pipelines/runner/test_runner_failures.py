@@ -14,7 +14,7 @@ import runner_steps as steps
 from kfp import dsl
 from kfp.dsl import Model, Output, OutputPath
 
-from towpath.components.core.errors import DataError, MissingError, RecordsError, StepError
+from towpath.components.core.errors import MissingError, RecordsError, StepError
 from towpath.pipelines.runner import Run, run
 
 
@@ -240,7 +240,7 @@ def wrong_type() -> int:
 
 
 def test_an_output_of_another_type_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="Task wrong-type: output 'Output' is 'x', of type str: it must be int"):
+    with pytest.raises(StepError, match="Task wrong-type: output 'Output' is 'x', of type str: it must be int"):
         run(wrong_type, out=tmp_path)
 
 

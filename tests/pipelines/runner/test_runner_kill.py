@@ -21,6 +21,12 @@ from towpath.pipelines.runner import Run, State, TaskRun, run
 TASKS = 10
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_package(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Read Towpath's own files once, before any fork, so that editing them while tests run changes no key."""
+    run(steps.say, {"text": "x"}, out=tmp_path_factory.mktemp("first"))
+
+
 @steps.step
 def slow(number: int, log: str, made: Output[Model], before: Input[Model] = None):
     """Write a folder, file after file, so that a kill finds it half done."""

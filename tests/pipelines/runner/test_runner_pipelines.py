@@ -299,6 +299,30 @@ def test_runs_at_the_same_second_have_folders_of_their_own(tmp_path: Path) -> No
     assert len(folders) == 4
 
 
+@steps.step
+def returned(text: str) -> Dataset:
+    with open(dsl.get_uri("there"), "w") as file:
+        file.write(text)
+    return Dataset(uri=dsl.get_uri("there"), metadata={"note": "r", "size": 0})
+
+
+@steps.step
+def first_line(data: Input[Dataset]) -> str:
+    with open(data.path) as file:
+        return f"{file.read()} {data.metadata['note']}"
+
+
+def test_an_artifact_may_be_returned(tmp_path: Path) -> None:
+    @dsl.pipeline
+    def pythonic() -> str:
+        return first_line(data=returned(text="hi").output).output
+
+    for cache in (True, True, False):
+        assert run(pythonic, out=tmp_path, cache=cache).outputs == {"Output": "hi r"}
+    with pytest.raises(RuntimeError, match="only be called at task runtime"):
+        dsl.get_uri()
+
+
 class Told:
     """A listener that remembers."""
 
