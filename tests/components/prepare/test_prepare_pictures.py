@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from towpath.components.core.picture import PictureError, decode
+from towpath.components.core.picture import PictureError, decode, open_picture
 from towpath.components.prepare.pictures import to_store
 
 
@@ -63,7 +63,7 @@ def test_awkward_pictures_are_read_or_refused(shared_data: Path) -> None:
                 refused[path.name] = error
                 continue
             read.append(path.name)
-            image = Image.open(io.BytesIO(stored.picture))
+            image = open_picture(stored.picture)
             assert image.format in ("JPEG", "PNG")
             assert image.mode in ("RGB", "L")
             assert image.size == (stored.width, stored.height)
