@@ -25,6 +25,10 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
 
     @routes.get("/metrics", name="metrics", summary="Metrics for Prometheus")
     async def show_metrics() -> Response:
+        metrics.models.clear()
+        for model in models.all() if models.ready else ():
+            engine = model.predictor.engine.name
+            metrics.models.labels(model.name, model.version, model.bundle.card.task, engine).set(1)
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
     return routes

@@ -127,9 +127,9 @@ def _announce(models: Models, config: ServeConfig, listener: socket.socket, read
     port = listener.getsockname()[1]
     host = ANY.get(config.host, config.host)
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    if ready_file is not None:
+        files.write_json(ready_file, {"pid": os.getpid(), "port": port, "url": url})
     for model in models.all():
         engine = model.predictor.engine.name
         print(f"  {model.name} version {model.version} ({model.bundle.card.task}, {engine})", file=sys.stderr)
     print(f"Serving at {url}; Ctrl-C stops it.", file=sys.stderr, flush=True)
-    if ready_file is not None:
-        files.write_json(ready_file, {"pid": os.getpid(), "port": port, "url": url})
