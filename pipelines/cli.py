@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..components.core.errors import TowpathError
@@ -20,8 +21,26 @@ EPILOG = (
     "failed · 75 trying again can help · 130 interrupted"
 )
 
+
+class Interrupted(TowpathError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = 130
+
+
+class _Group(TyperGroup):
+    """Tells an interruption from an error; what typer makes of it depends on its version."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted("Interrupted.", "The same command goes on where it stopped.") from error
+
+
 app = typer.Typer(
     name="towpath",
+    cls=_Group,
     help="From labelled pictures to a production API, one gate at a time.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -59,8 +78,6 @@ def main() -> None:
         app(args=arguments, prog_name="towpath")
     except TowpathError as error:
         code = _tell(str(error), error, error.exit_code, debug)
-    except KeyboardInterrupt as error:
-        code = _tell("Interrupted. The same command goes on from here.", error, 130, debug)
     except Exception as error:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
         text = f"{what}. This is a fault of Towpath."

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import pytest
+
 from towpath import __version__
 from towpath.pipelines.commands.targets import STEPS
 

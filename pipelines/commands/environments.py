@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from ...components.core import environments
 from ...components.core.errors import ConfigError
 from . import settings, targets
 from .options import Approvals, AsJson, Settings
@@ -15,12 +21,25 @@ from .run import execute
 
 def add(app: typer.Typer) -> None:
     """Adds the commands."""
-    app.command("promote")(promote)
+    for command in (promote, rollback, status):
+        app.command()(command)
+
+
+def complete_environment(incomplete: str) -> list[str]:
+    """The packaged rules' environments that begin so."""
+    return [name for name in environments.read() if name.startswith(incomplete)]
 
 
 def promote(
-    model: Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="A registered model; the newest version.")],
-    to: Annotated[str, typer.Option("--to", metavar="ENVIRONMENT", help="demo, app-demo, staging or prod.")],
+    model: Annotated[
+        str, typer.Argument(metavar="NAME[@VERSION]", help="A registered model; its newest version if none is given.")
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="ENVIRONMENT", autocompletion=complete_environment, help="demo, app-demo, staging or prod."
+        ),
+    ],
     approve: Approvals = None,
     set_: Settings = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of runs.")] = Path("runs"),
@@ -31,13 +50,53 @@ def promote(
     [bold]towpath promote digit-scenes --to demo[/bold]
     [bold]towpath promote digit-scenes@3 --to prod --approve live[/bold]
     """
+    name, at, version = model.partition("@")
+    if not name or (at and not version):
+        raise ConfigError(f"'{model}' is no NAME@VERSION.", "Give digit-scenes@3, or digit-scenes for the newest.")
+    target = targets.find("promote")
+    given = (f"name={name}", f"version={version}", f"environment={to}")
+    arguments = settings.arguments(target, settings.Words(None, tuple(set_ or ()), given, (), tuple(approve or ())))
+    environments.find(environments.read(arguments.get("promote", {}).get("environments")), to)
     from ...components.core import registry
 
-    name, at, version = model.partition("@")
-    if at and not version:
-        raise ConfigError(f"'{model}' has no version after the @.", "Give NAME@VERSION, or NAME for the newest.")
-    found = registry.get(name, version or None)
-    target = targets.find("promote")
-    given = (f"name={found.name}", f"version={found.version}", f"environment={to}")
-    words = settings.Words(None, tuple(set_ or ()), given, (), tuple(approve or ()))
-    execute(target.source, settings.arguments(target, words), out, name=None, cache=True, as_json=as_json)
+    arguments["version"] = registry.get(name, version or None).version
+    execute(target.source, arguments, out, name=None, cache=True, as_json=as_json)
+
+
+def rollback(
+    environment: Annotated[
+        str, typer.Argument(metavar="ENVIRONMENT", autocompletion=complete_environment, help="demo, staging, prod …")
+    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The model; needed where the environment holds several.")
+    ] = None,
+) -> None:
+    """Bring back the version that an environment held before. Again: the one before that.
+
+    [bold]towpath rollback prod[/bold]
+    """
+    from ...components.promote.rollback import rollback as roll_back
+
+    environments.find(environments.read(), environment)
+    done = roll_back(environment, name)
+    print(f"{environment} serves version {done.to_version} again; version {done.from_version} was taken out.")
+
+
+def status(as_json: AsJson = False) -> None:
+    """Say which model each environment holds, since when, and whether it answers."""
+    from ...components.promote.status import status as rows
+
+    found = rows()
+    if as_json:
+        print(json.dumps([dataclasses.asdict(row) for row in found]))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    if not found:
+        console.print("No environment holds a model. `towpath run train_to_prod` brings one there.")
+        return
+    table = Table("environment", "model", "version", "url", "since", "health", box=None, header_style="dim")
+    for row in found:
+        health = "ready" if row.healthy else "does not answer" if row.serving is None else f"serves {row.serving}"
+        cells = (row.environment, row.name, row.version or "unfinished", row.url or "", row.since or "", health)
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)

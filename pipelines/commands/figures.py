@@ -77,6 +77,13 @@ def _deploy(task: TaskRun, found: Mapping[str, Any]) -> str:
     return str(task.outputs["url"])
 
 
+def _check(task: TaskRun, found: Mapping[str, Any]) -> str:
+    passed = {name.removesuffix(".passed"): bool(value) for name, value in found.items() if name.endswith(".passed")}
+    failed = [name for name, good in passed.items() if not good]
+    told = f"failed: {', '.join(failed)}" if failed else f"{len(passed)} checks passed"
+    return ", ".join(part for part in (told, _listed(found, ("load.p99_ms", "p99 {:.0f} ms"))) if part)
+
+
 def _promote(task: TaskRun, found: Mapping[str, Any]) -> str:
     if task.outputs["outcome"] == HOLD:
         return f"held: {task.outputs['reasons']}"
@@ -100,5 +107,6 @@ _FIGURES: Mapping[str, Callable[[TaskRun, Mapping[str, Any]], str]] = {
     "benchmark": _benchmark,
     "register": _register,
     "deploy": _deploy,
+    "check": _check,
     "promote": _promote,
 }

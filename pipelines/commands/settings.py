@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -86,7 +86,8 @@ def value(text: str) -> Any:
 class _Values(yaml.SafeLoader):
     """YAML 1.2: PyYAML's 1.1 reads 1e-3 as text, `no` as false, 010 as eight and 12:30 as a number."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+_Values.yaml_implicit_resolvers = {}
 
 
 def _resolve(tag: str, pattern: str, first: str, convert: Any) -> None:

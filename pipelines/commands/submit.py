@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,11 +76,16 @@ def _send(
     import urllib3
     from kfp.client import Client
 
-    # The client prints links of its own; it names a run by its file where it has no name.
-    with tempfile.TemporaryDirectory(prefix="towpath-") as folder, contextlib.redirect_stdout(io.StringIO()):
+    # The client prints links of its own, and warns of clusters older than any that it still talks to.
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory(prefix="towpath-") as folder, quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
         file = Path(folder) / f"{name}.yaml"
         file.write_text(text)
         try:
+            # The client itself would ask five times, for half a minute, with a traceback each time.
+            api = kfp_server_api.ApiClient(kfp_server_api.Configuration(host=host))
+            kfp_server_api.HealthzServiceApi(api).healthz_service_get_healthz()
             result = Client(host=host).create_run_from_pipeline_package(
                 str(file),
                 arguments=arguments,

@@ -1,26 +1,14 @@
-"""The command line in this process: its exit code and what it printed."""
+"""The command line in this process."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cli_said import Cli, Said
+
 from towpath.pipelines.cli import main
-
-
-@dataclass(frozen=True)
-class Said:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Said]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from towpath.components.core.errors import ConfigError, DataError
 from towpath.pipelines.commands import settings, targets
 from towpath.pipelines.commands.settings import Words
@@ -128,7 +129,7 @@ def test_pipelines_come_before_components() -> None:
     assert targets.find("train").step is None
     assert targets.find("components/train").step == "train"
     assert targets.find("evaluate").step == "evaluate"
-    with pytest.raises(ConfigError, match="no pipeline or component 'trian'. Did you mean 'train'?"):
+    with pytest.raises(ConfigError, match=r"no pipeline or component 'trian'\. Did you mean 'train'\?"):
         targets.find("trian")
     with pytest.raises(DataError, match="there is no such pipeline file"):
         targets.find("nowhere.yaml")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from towpath import __version__
 from towpath.pipelines.commands.targets import STEPS
 

@@ -1,0 +1,160 @@
+"""`towpath run`: what it shows of a run, in words and as JSON, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import cli_steps
+import pytest
+from cli_said import Cli
+from kfp import compiler
+from PIL import Image
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder of compiled pipelines."""
+    for component in (cli_steps.gate, cli_steps.fail, cli_steps.wait):
+        compiler.Compiler().compile(component, str(tmp_path / f"{component.name}.yaml"))
+    return tmp_path
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """Twelve pictures of two classes, a folder each."""
+    for number in range(12):
+        folder = tmp_path / "pictures" / ("dark" if number % 2 else "light")
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8), (10 * number, 20, 0)).save(folder / f"{number}.png")
+    return tmp_path / "pictures"
+
+
+def test_a_run_is_told_as_a_table(cli: Cli, files: Path) -> None:
+    said = cli("run", "gate.yaml")
+    assert said.code == 0
+    assert "evaluate" in said.out
+    assert "accuracy 0.900" in said.out
+    assert "promoted" in said.out
+    assert "▸ demo · promote" in said.err
+    assert (files / "runs" / "latest" / "report.html").read_text() == "<p>a page</p>"
+    assert "report.html" in said.out
+
+
+def test_a_second_run_is_cached(cli: Cli, files: Path) -> None:
+    cli("run", "gate.yaml")
+    tasks = {task["task"]: task for task in json.loads(cli("run", "gate.yaml", "--json").out)["tasks"]}
+    assert tasks["evaluate"]["cached"]
+    assert not tasks["promote"]["cached"]
+    tasks = {task["task"]: task for task in json.loads(cli("run", "gate.yaml", "--json", "--no-cache").out)["tasks"]}
+    assert not tasks["evaluate"]["cached"]
+
+
+def test_a_gate_that_holds_is_a_result(cli: Cli, files: Path) -> None:
+    said = cli("run", "gate.yaml", "-a", "accuracy=0.5")
+    assert said.code == 0
+    assert "demo holds digits version 1: accuracy 0.5 is below 0.7" in said.out
+    found = json.loads(cli("run", "gate.yaml", "-a", "accuracy=0.5", "--json").out)
+    assert found["state"] == "succeeded"
+    assert found["urls"] == {}
+    assert found["gates"] == [
+        {
+            "environment": "demo",
+            "model": "digits version 1",
+            "outcome": "hold",
+            "reasons": "accuracy 0.5 is below 0.7",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "message"), [("data", 3, "Error: pictures/a.xml: box 3"), ("other", 5, "Zero")]
+)
+def test_a_failed_step_is_one_message(cli: Cli, files: Path, how: str, code: int, message: str) -> None:
+    said = cli("run", "fail.yaml", "-a", f"how={how}", "--json")
+    assert said.code == code
+    assert message in said.err
+    assert "Traceback" not in said.err
+    assert "its log: runs/" in said.err
+    found = json.loads(said.out)
+    assert found["state"] == "failed"
+    assert found["error"]
+    assert "Traceback" in cli("--debug", "run", "fail.yaml", "-a", f"how={how}").err
+    assert "Traceback" in cli("run", "fail.yaml", "-a", f"how={how}", "--debug").err
+
+
+def test_a_component_alone_and_its_output_as_input(cli: Cli, pictures: Path) -> None:
+    said = cli("run", "prepare", "--data", "pictures", "--set", "prepare.min_shards=1", "--out", "prepared", "--json")
+    assert said.code == 0, said.err
+    found = json.loads(said.out)
+    assert found["pipeline"] == "prepare"
+    assert found["tasks"][0]["figure"] == "12 pictures, 2 classes"
+    assert (Path(found["tasks"][0]["outputs"]["records"]) / "manifest.json").is_file()
+    said = cli(
+        "run", "components/train", "--input", "records=prepared/latest/prepare/records", "--set", "train.epoch=1"
+    )
+    assert (said.code, said.out) == (2, "")
+    assert "Did you mean 'epochs'?" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["run", "trian"], 2, "Did you mean 'train'?"),
+        (["run", "train", "--set", "train.epoch=1"], 2, "Did you mean 'epochs'?"),
+        (["run", "prepare"], 2, "Give --data FOLDER."),
+        (["run", "nowhere.yaml"], 3, "there is no such pipeline file"),
+        (["run", "prepare", "--data", "nowhere"], 3, "nowhere"),
+        (["run"], 2, "Missing argument"),
+        (["rum", "train"], 2, "No such command"),
+        (["serve", "nowhere"], 3, "nowhere"),
+        (["services", "stop"], 2, "Give an environment, or --all."),
+    ],
+)
+def test_a_wrong_command_is_one_message(cli: Cli, words: list[str], code: int, message: str) -> None:
+    said = cli(*words)
+    assert said.code == code
+    assert message in said.err
+    assert "Traceback" not in said.err
+    assert said.out == ""
+
+
+def test_a_fault_of_ours_says_so(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file where the folder of runs should be")
+    said = cli("run", "prepare", "--data", "digits")
+    assert said.code == 1
+    assert "This is a fault of Towpath. Give the command again with --debug" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_interrupted_from_the_keyboard(files: Path) -> None:
+    command = [sys.executable, "-m", "towpath.pipelines.cli", "run", "wait.yaml", "-a", "seconds=60"]
+    with subprocess.Popen(command, cwd=files, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if "waiting" in line:
+                process.send_signal(signal.SIGINT)
+    assert process.returncode == 130
+    assert "Error: Interrupted. The same command goes on where it stopped." in said
+    assert "Traceback" not in said
+
+
+def test_help_has_examples_and_exit_codes(cli: Cli) -> None:
+    said = cli("--help")
+    assert said.code == 0
+    assert "75 trying again can help" in " ".join(said.out.replace("│", " ").split())
+    for command in ("run", "compile", "submit", "serve", "promote"):
+        assert f"towpath {command} " in cli(command, "--help").out
+    assert cli("--version").out.startswith("towpath ")
+
+
+def test_names_complete(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TOWPATH_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "towpath run components/tr")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert cli().out.split() == ["components/train"]
