@@ -18,7 +18,6 @@ def benchmark(model: Input[Model], metrics: Output[Metrics], table: Output[Markd
 
     from towpath.components.benchmark.benchmark import benchmark
     from towpath.components.benchmark.config import BenchmarkConfig
-
     from towpath.components.core.config import load
 
     result = benchmark(Path(model.path), load(BenchmarkConfig, config, "benchmark"))

@@ -195,7 +195,7 @@ def is_healthy(url: str) -> bool:
     import httpx
 
     try:
-        return httpx.get(f"{url}/readyz", timeout=2, trust_env=False).status_code == 200
+        return httpx.get(f"{url}/readyz", timeout=2, trust_env=False, verify=False).status_code == 200  # plain http
     except httpx.HTTPError:
         return False
 

@@ -25,21 +25,18 @@ def evaluate(
         report: a self-contained page.
         config: fields of EvaluateConfig.
     """
-    import json
-    import shutil
     from pathlib import Path
 
-    from towpath.components.evaluate.config import EvaluateConfig
-    from towpath.components.evaluate.evaluate import evaluate
-
     from towpath.components.core.config import load
+    from towpath.components.evaluate.config import EvaluateConfig
+    from towpath.components.evaluate.evaluate import PREDICTIONS, REPORT, evaluate
 
-    out = Path(metrics.path + ".files")
-    figures = evaluate(Path(records.path), Path(model.path), out, load(EvaluateConfig, config, "evaluate"))
-    for name, value in figures.items():
+    out = Path(report.path + ".folder")
+    found = evaluate(Path(records.path), Path(model.path), out, load(EvaluateConfig, config, "evaluate"))
+    for name, value in found.scores.metrics.items():
         metrics.log_metric(name, value)
-    shutil.copyfile(out / "predictions.jsonl", predictions.path)
-    shutil.copyfile(out / "report.html", report.path)
-    matrix = json.loads((out / "confusion.json").read_text())
-    if matrix["matrix"]:
-        confusion.log_confusion_matrix(matrix["classes"], matrix["matrix"])
+    if found.scores.confusion is not None:
+        confusion.log_confusion_matrix(list(found.classes), found.scores.confusion.tolist())
+    (out / PREDICTIONS).replace(predictions.path)
+    (out / REPORT).replace(report.path)
+    out.rmdir()

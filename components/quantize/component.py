@@ -25,10 +25,9 @@ def quantize(
     """
     from pathlib import Path
 
+    from towpath.components.core.config import load
     from towpath.components.quantize.config import QuantizeConfig
     from towpath.components.quantize.quantize import quantize
-
-    from towpath.components.core.config import load
 
     settings = load(QuantizeConfig, config, "quantize")
     result = quantize(Path(records.path), Path(model.path), Path(quantized.path), settings)

@@ -16,10 +16,9 @@ def train(records: Input[Dataset], model: Output[Model], metrics: Output[Metrics
     """
     from pathlib import Path
 
+    from towpath.components.core.config import load
     from towpath.components.train.config import TrainConfig
     from towpath.components.train.train import train
-
-    from towpath.components.core.config import load
 
     figures = train(Path(records.path), Path(model.path), load(TrainConfig, config, "train"))
     for name, value in figures.items():

@@ -1,0 +1,124 @@
+"""The benchmark: images a second, latency and images a dollar of a bundle's variants on this machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ..core import bundle, progress
+from ..core.bundle import Bundle
+from ..core.config import nearest
+from ..core.engine import SAVED_MODEL
+from ..core.errors import BundleError, ConfigError
+from ..core.predictor import Predictor
+from .config import BenchmarkConfig
+
+WARM_UP = 5
+PRICES = Path(__file__).with_name("prices.yaml")
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast one variant answers encoded pictures, decoding and post-processing included, one after another.
+
+    Args:
+        images_per_second: pictures answered a second.
+        p50_ms, p99_ms: milliseconds within which half, and all but one in a hundred, were answered.
+        images_per_dollar: at the machine's price.
+    """
+
+    images_per_second: float
+    p50_ms: float
+    p99_ms: float
+    images_per_dollar: float
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The speed of each variant, and the machine whose price was counted."""
+
+    speeds: dict[str, Speed]
+    machine: str
+    dollars_per_hour: float
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Flat figures: "int8_images_per_second" …, and the fastest as "images_per_second"."""
+        figures = {
+            f"{name}_{figure}": value for name, speed in self.speeds.items() for figure, value in vars(speed).items()
+        }
+        return figures | {"images_per_second": max(speed.images_per_second for speed in self.speeds.values())}
+
+    @property
+    def table(self) -> str:
+        """A Markdown table."""
+        lines = [
+            f"At ${self.dollars_per_hour}/h ({self.machine}):",
+            "",
+            "| variant | images/s | p50 ms | p99 ms | images/$ |",
+            "|---|---:|---:|---:|---:|",
+        ]
+        for name, speed in self.speeds.items():
+            lines.append(
+                f"| {name} | {speed.images_per_second:.1f} | {speed.p50_ms:.2f} | {speed.p99_ms:.2f} "
+                f"| {speed.images_per_dollar:,.0f} |"
+            )
+        return "\n".join(lines) + "\n"
+
+
+def benchmark(model: Path, settings: BenchmarkConfig) -> Benchmark:
+    """Measures every variant of a bundle with its own sample pictures (the SavedModel where it has no variant).
+
+    Raises:
+        BundleError: a bundle without samples, or one that does not load. ConfigError: no such machine in the prices.
+    """
+    loaded = bundle.read(model)
+    if not loaded.card.samples:
+        raise BundleError(f"{model}: the bundle has no sample pictures to measure with.")
+    price = price_per_hour(settings)
+    speeds = {}
+    names = list(loaded.card.variants) or [SAVED_MODEL]
+    with progress.bar("measuring", len(names)) as bar:
+        for name in names:
+            speeds[name] = _measure(loaded, name, settings, price)
+            bar.advance(note=name)
+    return Benchmark(speeds, settings.machine, price)
+
+
+def price_per_hour(settings: BenchmarkConfig) -> float:
+    """Dollars an hour of the configured machine. Raises: ConfigError with the nearest name."""
+    path = Path(settings.prices) if settings.prices else PRICES
+    try:
+        machines: dict[str, Any] = yaml.safe_load(path.read_text())["machines"]
+        if settings.machine not in machines:
+            raise ConfigError(f"{path}: there is no machine '{settings.machine}'.", nearest(settings.machine, machines))
+        price = float(machines[settings.machine]["dollars_per_hour"])
+    except OSError as error:
+        raise ConfigError(f"{path}: the prices cannot be read ({error.strerror}).") from error
+    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: these are no prices ({error}).", f"See {PRICES} for the form.") from error
+    if price <= 0:
+        raise ConfigError(f"{path}: '{settings.machine}' costs {price} dollars an hour: it must be more than 0.")
+    return price
+
+
+def _measure(loaded: Bundle, name: str, settings: BenchmarkConfig, price: float) -> Speed:
+    predictor = Predictor(loaded, name, threads=settings.threads)
+    pictures = cycle([loaded.sample_bytes(sample) for sample in loaded.card.samples])
+    for _ in range(WARM_UP):
+        predictor([next(pictures)])
+    taken: list[float] = []
+    end = time.perf_counter() + settings.seconds
+    while time.perf_counter() < end or not taken:
+        start = time.perf_counter()
+        predictor([next(pictures)])
+        taken.append(time.perf_counter() - start)
+    rate = len(taken) / sum(taken)
+    p50, p99 = np.percentile(np.array(taken) * 1000, (50, 99))
+    return Speed(round(rate, 2), round(float(p50), 3), round(float(p99), 3), round(rate * 3600 / price, 1))

@@ -1,0 +1,130 @@
+"""Evaluation: a bundle's answers to pictures that it never saw, scored and shown."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import boxes as box_math
+from ..core import bundle, files, manifest
+from ..core.engine import SAVED_MODEL
+from ..core.errors import RecordsError
+from ..core.metrics import Scores
+from ..core.predictor import Prediction, Predictor
+from ..core.records import Example
+from ..core.scoring import score
+from . import report
+from .config import EvaluateConfig
+
+PREDICTIONS = "predictions.jsonl"
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What evaluation found, and on what.
+
+    Args:
+        scores: metrics, per class, confusion.
+        split: the split that was scored.
+        classes: names.
+    """
+
+    scores: Scores
+    split: str
+    classes: tuple[str, ...]
+
+
+def evaluate(records: Path, model: Path, out: Path, settings: EvaluateConfig) -> Evaluation:
+    """Scores a bundle on a split of records.
+
+    Args:
+        records: folder of the records.
+        model: folder of the bundle.
+        out: a folder; report.html and predictions.jsonl (one line a picture) appear in it when all is done.
+        settings: how to evaluate.
+
+    Raises:
+        RecordsError: records that are damaged, have no such split, or other classes than the model's.
+        BundleError: a bundle that does not load.
+    """
+    data, loaded = manifest.read(records), bundle.read(model)
+    card = loaded.card
+    if data.manifest.classes != card.classes or data.manifest.task != card.task:
+        raise RecordsError(
+            f"The records' classes ({data.manifest.task}: {', '.join(data.manifest.classes)}) are not the model's "
+            f"({card.task}: {', '.join(card.classes)}).",
+            "Evaluate on records of the data set that the model was trained for.",
+        )
+    split = data.manifest.split(*([settings.split] if settings.split else ("test", "val")))
+    predictor = Predictor(loaded, settings.variant or SAVED_MODEL)
+    work = files.partial(out)
+    work.mkdir(parents=True, exist_ok=True)
+    worst = _Worst(settings.pictures, settings.show_score)
+    with files.explained(work), (work / PREDICTIONS).open("w") as lines:
+
+        def seen(example: Example, prediction: Prediction) -> None:
+            lines.write(json.dumps(as_json(example, prediction, card.classes)) + "\n")
+            worst.add(example, prediction)
+
+        scores = score(predictor, data, split, "evaluating", seen)
+    page = report.page(card, data.manifest, split, scores, worst.best_first(), settings.show_score)
+    files.write_text(work / REPORT, page)
+    files.publish(work, out)
+    return Evaluation(scores, split, card.classes)
+
+
+def as_json(example: Example, prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
+    """A line of predictions.jsonl: boxes (y_min, x_min, y_max, x_max) relative to the picture, or a score a class."""
+    line: dict[str, Any] = {"source": example.source, "height": prediction.height, "width": prediction.width}
+    if prediction.objects is not None:
+        found = prediction.objects
+        line["boxes"] = found.boxes.tolist()
+        line["scores"] = found.scores.tolist()
+        line["labels"] = [classes[label] for label in found.labels]
+    elif prediction.scores is not None:
+        line["label"] = classes[example.label] if example.label is not None else None
+        line["scores"] = prediction.scores.tolist()
+    return line
+
+
+class _Worst:
+    """Keeps the answers that are the most wrong, in bounded memory."""
+
+    def __init__(self, limit: int, show_score: float) -> None:
+        self._limit, self._show_score = limit, show_score
+        self._heap: list[tuple[float, int, Example, Prediction]] = []
+        self._count = 0
+
+    def add(self, example: Example, prediction: Prediction) -> None:
+        self._count += 1
+        item = (fault(example, prediction, self._show_score), -self._count, example, prediction)
+        if len(self._heap) < self._limit:
+            heapq.heappush(self._heap, item)
+        elif self._limit:
+            heapq.heappushpop(self._heap, item)
+
+    def best_first(self) -> list[tuple[float, Example, Prediction]]:
+        """(fault, example, answer), the most wrong first."""
+        ordered = sorted(self._heap, key=lambda item: item[:2], reverse=True)
+        return [(amount, example, prediction) for amount, _, example, prediction in ordered]
+
+
+def fault(example: Example, prediction: Prediction, show_score: float) -> float:
+    """How wrong an answer is: objects missed and objects that are not there, or the score that the true class lacks."""
+    if prediction.objects is None:
+        if prediction.scores is None or example.label is None:
+            return 0.0
+        return float(1 - prediction.scores[example.label])
+    found = prediction.objects
+    shown = found.scores >= show_score
+    overlap = box_math.pairwise_iou(example.boxes, found.boxes[shown])
+    agree = (overlap >= 0.5) & (example.labels[:, None] == found.labels[shown][None])
+    real = example.crowd == 0
+    missed = int(np.sum(~agree[real].any(axis=1))) if len(real) else 0
+    return float(missed + np.sum(~agree.any(axis=0)))

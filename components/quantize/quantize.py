@@ -1,0 +1,155 @@
+"""Quantization: LiteRT variants of a bundle, each scored on the same split before it is taken in."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import bundle, files, manifest, picture, progress
+from ..core.bundle import Bundle, Variant
+from ..core.engine import INPUT, RAW
+from ..core.errors import BundleError, MissingError, RecordsError
+from ..core.manifest import Records
+from ..core.metrics import headline
+from ..core.predictor import Predictor
+from ..core.scoring import score
+from .config import QuantizeConfig
+
+FLOAT32, INT8 = "float32", "int8"
+BYTES_PER_WEIGHT = {FLOAT32: 4, INT8: 1}
+# Batch normalisation is folded away, so a sound file may be a little smaller than its weights; half is none.
+LEAST_SIZE = 0.5
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """What each variant costs and keeps, as it stands in the new bundle's card."""
+
+    variants: dict[str, Variant]
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Flat figures: "int8_map50", "int8_megabytes" …"""
+        figures = {}
+        for name, variant in self.variants.items():
+            main = headline(variant.metrics)
+            figures[f"{name}_{main}"] = variant.metrics[main]
+            figures[f"{name}_megabytes"] = round(variant.bytes / 1e6, 3)
+        return figures
+
+    @property
+    def table(self) -> str:
+        """A Markdown table."""
+        main = headline(self.variants[FLOAT32].metrics)
+        base = self.variants[FLOAT32].metrics[main]
+        lines = [f"| variant | {main} | against float32 | MB |", "|---|---:|---:|---:|"]
+        for name, variant in self.variants.items():
+            value = variant.metrics[main]
+            lines.append(f"| {name} | {value:.4f} | {value - base:+.4f} | {variant.bytes / 1e6:.2f} |")
+        return "\n".join(lines) + "\n"
+
+
+def quantize(records: Path, model: Path, out: Path, settings: QuantizeConfig) -> Quantized:
+    """Writes a bundle with LiteRT variants: float32, and full int8 with float32 in and out.
+
+    Args:
+        records: folder of the records; the training split calibrates, the test (or val) split scores.
+        model: folder of the bundle, left as it is.
+        out: the new bundle's folder; it appears when all is done.
+        settings: how to quantize.
+
+    Raises:
+        BundleError: a variant that has no weights or answers with NaN or infinity; nothing is written then.
+        RecordsError: records that are damaged or are not the model's.
+
+    Source of the int8 scheme: Jacob et al. 2018, Quantization and Training of Neural Networks, section 2.
+    """
+    data, source = manifest.read(records), bundle.read(model)
+    if data.manifest.classes != source.card.classes:
+        raise RecordsError("The records' classes are not the model's.", "Quantize with the records of its training.")
+    split = data.manifest.split(*([settings.split] if settings.split else ("test", "val")))
+    work = files.partial(out)
+    shutil.rmtree(work, ignore_errors=True)
+    with files.explained(work):
+        shutil.copytree(source.folder, work, symlinks=False)
+        for name, content in _convert(source, data, settings).items():
+            files.write_bytes(work / bundle.VARIANTS / name / bundle.LITERT_FILE, content)
+    calibrated = {FLOAT32: 0, INT8: settings.calibration}
+    for name, calibration in calibrated.items():
+        variant = _checked(Bundle(work, source.card), name, data, split)
+        source = _with_variant(source, name, dataclasses.replace(variant, calibration=calibration))
+        bundle.write(source.card, work)
+    files.publish(work, out)
+    return Quantized(source.card.variants)
+
+
+def _convert(source: Bundle, data: Records, settings: QuantizeConfig) -> dict[str, bytes]:
+    try:
+        import tensorflow as tf
+    except ImportError as error:
+        raise MissingError("TensorFlow is not installed.", "Install towpath[train].") from error
+    side = source.card.input_size
+    loaded = tf.saved_model.load(str(source.saved_model))
+    raw = loaded.signatures[RAW]
+    # A batch of one, fixed: with an open batch the graph keeps shape arithmetic that the fast kernels cannot take.
+    spec = tf.TensorSpec([1, side, side, 3], tf.float32, name=INPUT)
+    one = tf.function(lambda image: raw(image=image), input_signature=[spec]).get_concrete_function()
+
+    def sample() -> Iterator[list[Any]]:
+        with progress.bar("calibrating int8", settings.calibration) as bar:
+            for example in islice(data.examples("train"), settings.calibration):
+                decoded, size = picture.decode(example.picture, side, source.card.fit)
+                yield [picture.fit_to(decoded, size, side, source.card.fit)[0][None]]
+                bar.advance()
+
+    with tempfile.TemporaryDirectory() as folder:
+        tf.saved_model.save(loaded, folder, signatures={RAW: one})
+
+        def convert(prepare: Any) -> bytes:
+            converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[RAW])
+            prepare(converter)
+            with contextlib.redirect_stdout(io.StringIO()):  # the converter prints its file names
+                content: bytes = converter.convert()
+            return content
+
+        def int8(converter: Any) -> None:
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+            converter.representative_dataset = sample
+            converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+
+        return {FLOAT32: convert(lambda _: None), INT8: convert(int8)}
+
+
+def _checked(work: Bundle, name: str, data: Records, split: str) -> Variant:
+    """Scores a variant; refuses one that no server should get."""
+    file = work.folder / bundle.VARIANTS / name / bundle.LITERT_FILE
+    size = file.stat().st_size
+    expected = work.card.parameters * BYTES_PER_WEIGHT[name]
+    if size < expected * LEAST_SIZE:
+        raise BundleError(
+            f"Variant {name} has {size:,} bytes, its {work.card.parameters:,} weights need about {expected:,}: "
+            "it was converted without weights."
+        )
+    candidate = _with_variant(work, name, Variant(size, {}))
+    predictor = Predictor(candidate, name)
+    for sample in work.card.samples:
+        outputs = predictor.engine(predictor.prepare(work.sample_bytes(sample)).image[None])
+        for output, values in outputs.items():
+            if not np.isfinite(values).all():
+                raise BundleError(f"Variant {name} answers sample {sample.file} with NaN or infinity in '{output}'.")
+    return Variant(size, score(predictor, data, split, f"scoring {name}").metrics)
+
+
+def _with_variant(source: Bundle, name: str, variant: Variant) -> Bundle:
+    card = dataclasses.replace(source.card, variants={**source.card.variants, name: variant})
+    return Bundle(source.folder, card)

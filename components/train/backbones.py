@@ -1,0 +1,111 @@
+"""Backbones: what turns a picture into feature maps of stride 8, 16, 32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+
+from ..core.errors import ConfigError
+from .config import TrainConfig
+
+LEVELS = (3, 4, 5)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A backbone of keras.applications.
+
+    Args:
+        build: its constructor.
+        scaling: how it wants pixels: "unit" (-1..1), "caffe" (BGR less the mean), "torch" (by mean and deviation) or
+            "inside" (0..255; it scales by itself).
+        wide: it takes `alpha`.
+    """
+
+    build: Callable[..., Any]
+    scaling: str
+    wide: bool = False
+
+
+FAMILIES = {
+    "mobilenet": Family(keras.applications.MobileNet, "unit", wide=True),
+    "mobilenet_v2": Family(keras.applications.MobileNetV2, "unit", wide=True),
+    "mobilenet_v3_small": Family(keras.applications.MobileNetV3Small, "inside", wide=True),
+    "efficientnet_b0": Family(keras.applications.EfficientNetB0, "inside"),
+    "resnet50": Family(keras.applications.ResNet50, "caffe"),
+    "densenet121": Family(keras.applications.DenseNet121, "torch"),
+}
+
+
+def build(config: TrainConfig, input_size: int) -> tuple[Any, list[Any]]:
+    """A backbone's input and its feature maps.
+
+    Args:
+        config: which backbone, how wide, which weights.
+        input_size: side of the input in pixels.
+
+    Returns:
+        The Keras input "image" (float32 [N, side, side, 3], 0..255) and the maps of stride 8, 16 and 32.
+
+    Raises:
+        ConfigError: weights that are not there or do not fit.
+    """
+    image = keras.Input((input_size, input_size, 3), name="image")
+    if config.backbone == "small":
+        if config.weights is not None:
+            raise ConfigError("'train.weights' is set, but the backbone 'small' has none.", "Take another backbone.")
+        return image, _small(_scale(image, "unit"))
+    family = FAMILIES[config.backbone]
+    options = {"alpha": config.width} if family.wide else {}
+    try:
+        model = family.build(
+            include_top=False, weights=config.weights, input_tensor=_scale(image, family.scaling), **options
+        )
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"Backbone '{config.backbone}': {error}", "Check train.weights and train.width.") from error
+    return image, [_last_at(model, input_size, 2**level) for level in LEVELS]
+
+
+def _scale(image: Any, scaling: str) -> Any:
+    if scaling == "unit":
+        return keras.layers.Rescaling(1 / 127.5, -1.0, name="scale")(image)
+    if scaling == "torch":
+        mean, deviation = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+        scale = [1 / (255 * d) for d in deviation]
+        shift = [-m / d for m, d in zip(mean, deviation, strict=True)]
+        return keras.layers.Rescaling(scale, shift, name="scale")(image)
+    if scaling == "caffe":
+        blue_first = image[..., ::-1]
+        return keras.layers.Rescaling(1.0, [-103.939, -116.779, -123.68], name="scale")(blue_first)
+    return image
+
+
+def _last_at(model: Any, input_size: int, stride: int) -> Any:
+    """The last feature map of a stride: the deepest, as the papers take it."""
+    side = -(-input_size // stride)
+    maps = [layer.output for layer in model.layers if len(getattr(layer.output, "shape", ())) == 4]
+    found = [one for one in maps if one.shape[1] == side and one.shape[2] == side]
+    if not found:
+        raise ConfigError(f"'input_size' is {input_size}: this backbone has no feature map of stride {stride} there.")
+    return found[-1]
+
+
+def _small(x: Any) -> list[Any]:
+    """A residual network of 0.6 M parameters: plain 3x3 convolutions, which CPUs run faster than depthwise ones."""
+    x = _convolve(x, 24, stride=2)
+    maps = []
+    for channels, blocks in ((32, 1), (64, 2), (96, 2), (128, 1)):
+        x = _convolve(x, channels, stride=2)
+        for _ in range(blocks):
+            x = keras.layers.Add()([x, _convolve(x, channels)])
+        maps.append(x)
+    return maps[1:]
+
+
+def _convolve(x: Any, channels: int, stride: int = 1) -> Any:
+    x = keras.layers.Conv2D(channels, 3, stride, padding="same", use_bias=False, kernel_initializer="he_normal")(x)
+    x = keras.layers.BatchNormalization(momentum=0.97)(x)
+    return keras.layers.ReLU()(x)

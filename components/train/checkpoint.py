@@ -1,0 +1,57 @@
+"""Checkpoints: where a killed training goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from ..core import files
+
+STATE = "state.json"
+
+
+class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has no types
+    """Saves weights and optimizer at the end of each epoch; the newest whole one counts.
+
+    The weights are written beside and renamed, then state.json names them: killed at any moment, state.json names a
+    whole file.
+
+    Args:
+        folder: where they lie.
+        fingerprint: names the data and the config; what another fingerprint left is not resumed.
+    """
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        super().__init__()
+        self._folder = folder
+        self._fingerprint = fingerprint
+        self.history: list[dict[str, float]] = []
+
+    def resume(self, model: Any) -> int:
+        """Loads the newest checkpoint into a compiled model. Returns: the number of finished epochs, 0 without one."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if not (self._folder / STATE).is_file():
+            return 0
+        state = files.read_json(self._folder / STATE, "the checkpoint")
+        if state["fingerprint"] != self._fingerprint:
+            return 0
+        model.optimizer.build(model.trainable_variables)
+        model.load_weights(self._folder / state["weights"])
+        self.history = state["history"]
+        return len(self.history)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Keras calls it after each epoch, validation included."""
+        self.history.append({name: float(value) for name, value in (logs or {}).items()})
+        name = f"epoch-{epoch + 1:04d}.weights.h5"
+        with files.explained(self._folder / name):
+            beside = self._folder / f"writing-{name}"
+            self.model.save_weights(beside)
+            beside.replace(self._folder / name)
+        state = {"fingerprint": self._fingerprint, "weights": name, "history": self.history}
+        files.write_json(self._folder / STATE, state)
+        for old in self._folder.glob("*.weights.h5"):
+            if old.name != name:
+                old.unlink()

@@ -1,0 +1,70 @@
+"""What training can be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..core.config import at_least
+
+BACKBONES = ("small", "mobilenet", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "resnet50", "densenet121")
+Backbone = Literal[
+    "small", "mobilenet", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "resnet50", "densenet121"
+]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How to train.
+
+    Args:
+        backbone: "small" trains from nothing on two CPU cores in minutes; the others are keras.applications'.
+        width: channels of MobileNets relative to the paper's (alpha).
+        weights: file of pretrained backbone weights (no top) for keras.applications; None trains from nothing.
+        input_size: side of the model's input in pixels; None takes the pictures' median longer side, at most 320, so
+            that a CPU can still train it.
+        epochs: passes over the training split; 36 of them bring digit-scenes to its plateau.
+        batch: pictures a step on each device.
+        learning_rate: peak, for a global batch of 16; it scales with the global batch (Goyal et al. 2017).
+        warmup: part of all steps in which the rate climbs to its peak; it then falls as a cosine.
+        weight_decay: of AdamW.
+        pyramid_channels: width of a detector's pyramid and heads; Lin et al. use 256, 64 suits the small backbone.
+        head_depth: convolutions in each head before its last; Lin et al. use 4, 2 suits the small backbone.
+        mirror: flip pictures at random; None follows the records (digits must not be flipped).
+        zoom: pictures are scaled by a random factor between 1 - zoom and 1 + zoom; 0 turns it off.
+        name: of the model; None takes the records' name.
+        samples: pictures with known answers kept in the bundle, for checks and the demo page.
+        seed: of weights, shuffling and augmentation.
+    """
+
+    backbone: Backbone = "small"
+    width: float = 1.0
+    weights: str | None = None
+    input_size: int | None = None
+    epochs: int = 36
+    batch: int = 16
+    learning_rate: float = 2e-3
+    warmup: float = 0.05
+    weight_decay: float = 1e-4
+    pyramid_channels: int = 64
+    head_depth: int = 2
+    mirror: bool | None = None
+    zoom: float = 0.2
+    name: str | None = None
+    samples: int = 16
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        at_least("epochs", self.epochs, 1)
+        at_least("batch", self.batch, 1)
+        at_least("samples", self.samples, 1)
+        at_least("head_depth", self.head_depth, 0)
+        at_least("pyramid_channels", self.pyramid_channels, 8)
+        if self.input_size is not None:
+            at_least("input_size", self.input_size, 32)
+        if not 0 < self.learning_rate < 10:
+            raise ValueError(f"'learning_rate' is {self.learning_rate}: it must lie between 0 and 10.")
+        if not 0 <= self.zoom < 1:
+            raise ValueError(f"'zoom' is {self.zoom}: it must be at least 0 and less than 1.")
+        if not 0 <= self.warmup < 1:
+            raise ValueError(f"'warmup' is {self.warmup}: it must be at least 0 and less than 1.")

@@ -1,0 +1,226 @@
+"""Training, from shards to a bundle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..core import anchors as anchor_math
+from ..core import bundle, config, files, manifest, progress
+from ..core.anchors import AnchorSpec
+from ..core.errors import ConfigError, MissingError
+from ..core.hardware import Devices, devices
+from ..core.manifest import Records
+from .config import TrainConfig
+
+log = logging.getLogger(__name__)
+
+RECORDED_PACKAGES = ("towpath", "tensorflow", "tensorflow-cpu", "keras", "numpy")
+
+
+def train(records: Path, out: Path, settings: TrainConfig) -> dict[str, float]:
+    """Trains a model on the records' training split and writes its bundle.
+
+    After each epoch a checkpoint lies in `<out>.partial`; a killed training that is started again with the same records
+    and config goes on from there, and ends with the metrics of all epochs.
+
+    Args:
+        records: folder of the records.
+        out: the bundle's folder; it appears when all is done.
+        settings: how to train.
+
+    Returns:
+        Metrics of training: losses of the last epoch, epochs, seconds, images_per_second.
+
+    Raises:
+        RecordsError: records that are damaged or have no training split. ConfigError: settings that do not fit.
+            Also: the loss is no longer a number. RetryError: the disk is full.
+    """
+    try:
+        import tensorflow as tf
+    except ImportError as error:
+        raise MissingError("TensorFlow is not installed.", "Install towpath[train] or towpath[train-gpu].") from error
+    data = manifest.read(records)
+    data.manifest.split("train")
+    tf.keras.utils.set_random_seed(settings.seed)
+    pass
+    where = devices()
+    plan = _plan(data, settings, where)
+    log.info("%s, float32, %d a step, %d steps an epoch", where.what, plan.global_batch, plan.steps)
+    fingerprint = hashlib.sha256(f"{data.digest}{json.dumps(config.dump(settings))}".encode()).hexdigest()
+    work = files.partial(out)
+    model, metrics = _fit(plan, work / "checkpoints", fingerprint)
+    card = _card(plan, model, metrics)
+    finished = work / "bundle"
+    _write(model, card, plan, finished)
+    files.publish(finished, out)
+    return metrics
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained on what: settled before anything runs."""
+
+    data: Records
+    settings: TrainConfig
+    where: Devices
+    input_size: int
+    anchors: AnchorSpec | None
+    global_batch: int
+    steps: int
+
+
+def _plan(data: Records, settings: TrainConfig, where: Devices) -> Plan:
+    from . import fitting
+
+    size = settings.input_size or fitting.input_size(data)
+    anchors = None
+    if data.manifest.task == "detection":
+        anchors = fitting.anchors(data, size)
+        anchor_math.make(anchors, size)  # refuses a size that does not fit before anything is built
+    batch = settings.batch * where.replicas
+    steps = max(1, data.manifest.splits["train"].examples // batch)
+    return Plan(data, settings, where, size, anchors, batch, steps)
+
+
+def _build(plan: Plan) -> Any:
+    from . import models
+
+    classes = len(plan.data.manifest.classes)
+    if plan.anchors is not None:
+        model: Any = models.retinanet(plan.settings, plan.input_size, classes, plan.anchors)
+    else:
+        model = models.classifier(plan.settings, plan.input_size, classes)
+    total = plan.steps * plan.settings.epochs
+    return models.compiled(model, plan.data.manifest.task, plan.settings, plan.where.replicas, total)
+
+
+def _inputs(plan: Plan) -> Any:
+    from .inputs import Inputs
+
+    settings = plan.settings
+    return Inputs(
+        task=plan.data.manifest.task,
+        size=plan.input_size,
+        fit=_fit_of(plan),
+        batch=plan.global_batch,
+        seed=settings.seed,
+        mirror=plan.data.manifest.mirror if settings.mirror is None else settings.mirror,
+        zoom=settings.zoom,
+        anchors=None if plan.anchors is None else anchor_math.make(plan.anchors, plan.input_size),
+    )
+
+
+def _fit_of(plan: Plan) -> Any:
+    return "letterbox" if plan.data.manifest.task == "detection" else "crop"
+
+
+def _fit(plan: Plan, folder: Path, fingerprint: str) -> tuple[Any, dict[str, float]]:
+    from . import inputs
+    from .checkpoint import Checkpoints
+
+    checkpoints = Checkpoints(folder, fingerprint)
+    with plan.where.strategy.scope():
+        model = _build(plan)
+        done = checkpoints.resume(model)
+    if done:
+        log.info("going on after epoch %d of %d", done, plan.settings.epochs)
+    options = _inputs(plan)
+    epochs = plan.settings.epochs
+    batches = inputs.training(plan.data.shards("train"), options, plan.steps, done, epochs)
+    held = [name for name in ("val",) if name in plan.data.manifest.splits and plan.data.manifest.splits[name].examples]
+    validation = inputs.validation(plan.data.shards(held[0]), options) if held else None
+    started = time.perf_counter()
+    with progress.bar("training", plan.steps * epochs, plan.steps * done) as bar:
+        if done < epochs:
+            model.fit(
+                batches,
+                epochs=epochs,
+                initial_epoch=done,
+                steps_per_epoch=plan.steps,
+                validation_data=validation,
+                shuffle=False,  # the input pipeline shuffles
+                callbacks=[_watch(bar), checkpoints],
+                verbose=0,
+            )
+    seconds = time.perf_counter() - started
+    metrics = dict(checkpoints.history[-1]) if checkpoints.history else {}
+    trained = plan.steps * plan.global_batch * (epochs - done)
+    metrics |= {"epochs": float(epochs), "images_per_second": round(trained / seconds, 2), "seconds": round(seconds, 2)}
+    return model, metrics
+
+
+def _watch(bar: progress.Bar) -> Any:
+    import keras
+    import numpy as np
+
+    class Watch(keras.callbacks.Callback):  # type: ignore[misc]  # keras has no types
+        """Moves the bar and stops at a loss that is no number."""
+
+        def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+            loss = float((logs or {}).get("loss", 0.0))
+            if not np.isfinite(loss):
+                raise ConfigError(f"The loss is {loss} at step {batch} of this epoch.", "Lower train.learning_rate.")
+            bar.advance(note=f"loss {loss:.3f}")
+
+    return Watch()
+
+
+def _card(plan: Plan, model: Any, metrics: dict[str, float]) -> bundle.ModelCard:
+    data = plan.data.manifest
+    return bundle.ModelCard(
+        name=plan.settings.name or data.name,
+        task=data.task,
+        classes=data.classes,
+        input_size=plan.input_size,
+        fit=_fit_of(plan),
+        backbone=plan.settings.backbone,
+        parameters=int(model.count_params()),
+        anchors=plan.anchors,
+        post=bundle.PostProcess() if plan.anchors is not None else None,
+        metrics=metrics,
+        training=config.dump(plan.settings),
+        records_digest=plan.data.digest,
+        packages=_versions(),
+        samples=tuple(sample for sample, _ in _samples(plan)),
+    )
+
+
+def _write(model: Any, card: bundle.ModelCard, plan: Plan, folder: Path) -> None:
+    from . import export
+
+    with files.explained(folder):
+        export.saved_model(model, card, folder)
+        (folder / bundle.SAMPLES).mkdir(exist_ok=True)
+        for sample, data in _samples(plan):
+            files.write_bytes(folder / bundle.SAMPLES / sample.file, data)
+        bundle.write(card, folder)
+
+
+def _samples(plan: Plan) -> list[tuple[bundle.Sample, bytes]]:
+    """Pictures that training never saw, with their known answers."""
+    split = plan.data.manifest.split("test", "val", "train")
+    samples = []
+    for index, example in enumerate(islice(plan.data.examples(split), plan.settings.samples)):
+        labels = example.labels[example.crowd == 0] if example.label is None else [example.label]
+        boxes = tuple(tuple(map(float, box)) for box in example.boxes[example.crowd == 0])
+        name = f"{index:02d}.{'jpg' if example.format == 'jpeg' else 'png'}"
+        samples.append((bundle.Sample(name, tuple(map(int, labels)), boxes), example.picture))  # type: ignore[arg-type]
+    return samples
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for name in RECORDED_PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
