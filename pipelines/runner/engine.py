@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...components.core.errors import StepError, TowpathError
 from . import cache
-from .execute import LOG, SOURCE, Call, Outputs, clear, execute
+from .execute import LOG, SOURCE, Call, Outputs, clear, execute, remove_partials
 from .inputs import Inputs, Job, Scope, resolve
 from .model import Code, FromTask, Graph, Task
 from .record import Listener, Run, State, TaskRun, link_outputs
@@ -103,6 +103,7 @@ class Engine:
         record.folder.mkdir(parents=True, exist_ok=True)
         if self.cache_root is None or not task.cache:
             outputs = self._attempts(task, code, record, inputs, record.folder)
+            remove_partials(record.folder)
         else:
             parameters = {n: v for n, v in inputs.parameters.items() if n in task.component.interface.parameters}
             record.key = cache.key(task.component, parameters, inputs.artifacts, task.cache_key)

@@ -9,7 +9,7 @@ from kfp.pipeline_spec import pipeline_spec_pb2
 
 from ...components.core.errors import DataError
 from .code import read_code
-from .conditions import Condition, ConditionError, parse
+from .conditions import Condition, ConditionError
 from .graph import order
 from .model import (
     Component,
@@ -25,6 +25,7 @@ from .model import (
     Source,
     Task,
 )
+from .parser import parse
 from .refuse import Settings, refuse, refuse_task
 from .spec import Compiled, Message
 from .values import Json, Kind, as_on_cluster

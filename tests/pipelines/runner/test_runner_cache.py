@@ -191,6 +191,18 @@ def test_a_failed_step_goes_on_from_its_partial_state(tmp_path: Path) -> None:
     assert {item.name for item in model.parent.iterdir()} == {"model", "done.json", "executor_output.json"}
 
 
+def test_retries_go_on_from_partial_state_without_the_cache_too(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    @dsl.pipeline
+    def retried(log: str):
+        steps.fit(steps=6, log=log, die_at=3).set_retry(1, backoff_duration="0s")
+
+    done = run(retried, {"log": str(log)}, out=tmp_path, cache=False)
+    assert log.read_text().split() == ["0", "1", "2", "3", "4", "5"]
+    assert not list(done.tasks["fit"].folder.glob("*.partial"))
+
+
 def test_whole_outputs_of_an_unfinished_entry_are_removed_before_a_new_attempt(tmp_path: Path) -> None:
     @steps.step
     def leaves(path: str, made: Output[Model]):

@@ -14,8 +14,8 @@ from towpath.pipelines.runner.conditions import (
     Literal,
     Logic,
     Parameter,
-    parse,
 )
+from towpath.pipelines.runner.parser import parse
 
 
 @pytest.mark.parametrize(

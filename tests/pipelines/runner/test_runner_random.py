@@ -1,7 +1,8 @@
 """Random small graphs with conditions and failures, against an interpreter that is simple enough to be believed.
 
 A plan is a list of steps; a step is a task, or an If with an optional Else, which hold steps. A task adds two numbers,
-each a constant or the output of an earlier task that it can see: one of its own list or of a list around it.
+each a constant or the output of an earlier task that it can see: one of its own list or of a list around it. It may
+also wait for one of its own list.
 """
 
 # ruff: noqa: PTH123 - a component's source stands alone; KFP knows no `str | None`
@@ -28,6 +29,12 @@ class Add:
     inputs: list[int | str]
     """Constants, and names of tasks."""
     fails: bool
+    after: list[str] = field(default_factory=list)
+    """Tasks of the same list that it waits for without reading them."""
+
+    @property
+    def waits(self) -> set[str]:
+        return {*self.after, *(i for i in self.inputs if isinstance(i, str))}
 
     @property
     def name(self) -> str:
@@ -65,7 +72,9 @@ def plans(draw: Callable[..., Any]) -> list[Any]:
                 made.append(If(left, limit, block(visible, depth + 1, 1), otherwise))
                 continue
             choice = st.integers(-3, 3) | (st.sampled_from(visible) if visible else st.nothing())
-            task = Add(next(numbers), [draw(choice), draw(choice)], draw(st.integers(0, 5)) == 0)
+            here = [step.name for step in made if isinstance(step, Add)]
+            after = draw(st.lists(st.sampled_from(here), max_size=1)) if here else []
+            task = Add(next(numbers), [draw(choice), draw(choice)], draw(st.integers(0, 5)) == 0, after)
             made.append(task)
             visible.append(task.name)
         return made
@@ -87,6 +96,7 @@ def compiled(plan: list[Any], log: str) -> Any:
             else:
                 a, b = (tasks[i].output if isinstance(i, str) else i for i in step.inputs)
                 tasks[step.name] = work(number=step.number, a=a, b=b, fails=step.fails, log=log)
+                tasks[step.name].after(*(tasks[name] for name in step.after))
 
     @dsl.pipeline(name="random")
     def whole():
@@ -128,7 +138,7 @@ def expected(plan: list[Any]) -> dict[str, Result]:
     def go(block: list[Any]) -> None:
         for step in block:
             if isinstance(step, Add):
-                if not well({i for i in step.inputs if isinstance(i, str)}):
+                if not well(step.waits):
                     results[step.name] = ("skipped", None)
                 elif step.fails:
                     results[step.name] = ("failed", None)
@@ -205,5 +215,5 @@ def test_random_graphs_do_what_a_simple_interpreter_does(plan: list[Any], cache:
         # Each task ran once, and after what it reads.
         assert sorted(log.read_text().split()) == sorted(n for n, (state, _) in wanted.items() if state != "skipped")
         for step in (s for s in plan if isinstance(s, Add) and wanted[s.name][0] == "succeeded"):
-            for name in (i for i in step.inputs if isinstance(i, str)):
+            for name in step.waits:
                 assert watch.ended.index(name) < watch.ended.index(step.name)
