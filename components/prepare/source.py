@@ -104,6 +104,11 @@ class Problems:
         self.dropped.append(Skipped(file, reason))
 
 
+def plain(text: str) -> str:
+    """A name as UTF-8 can hold it: file systems and JSON let through what is none."""
+    return text.encode(errors="replace").decode()
+
+
 def picture_item(
     path: Path,
     root: Path,
@@ -113,5 +118,5 @@ def picture_item(
     source_id: str = "",
 ) -> Item:
     """An item for a picture file that is there; `root` is the source's folder."""
-    file = path.relative_to(root).as_posix()
+    file = plain(path.relative_to(root).as_posix())
     return Item(file, path.read_bytes, path.stat().st_size, label, objects, declared, source_id)

@@ -13,7 +13,7 @@ from typing import Any
 from ...core import files
 from ...core.errors import DataError
 from .. import splits
-from ..source import Item, Object, Problems, Source, picture_item
+from ..source import Item, Object, Problems, Source, picture_item, plain
 
 _KEYS = ("images", "annotations", "categories")
 _Json = dict[str, Any]
@@ -91,8 +91,8 @@ def _check(value: Any, path: Path) -> None:
 
 def _categories(value: _Json, path: Path) -> dict[Any, str]:
     try:
-        pairs = sorted((int(entry["id"]), str(entry["name"])) for entry in value["categories"])
-    except (KeyError, TypeError, ValueError) as error:
+        pairs = sorted((int(entry["id"]), plain(str(entry["name"]))) for entry in value["categories"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{path}: a category has no id or no name ({error}).") from error
     categories = dict(pairs)
     if not categories or len(categories) < len(pairs) or len(set(categories.values())) < len(pairs):
@@ -124,21 +124,24 @@ def _items(
     seen: set[Any] = set()
     for entry in value["annotations"]:
         key, number = entry.get("image_id"), entry.get("id")
-        if key not in images:
+        if not isinstance(key, (int, str)) or key not in images:
             problems.picture(file, f"annotation {number} is for picture {key}, which the file does not list.")
             continue
         thing, reason = _object(entry, labels)
-        if thing is None or (number is not None and number in seen):
-            problems.box(images[key]["file_name"], f"annotation {number} {reason or 'has an id that is taken'}.")
+        if thing is not None and isinstance(number, (int, str)):
+            if number in seen:
+                thing, reason = None, "has an id that is taken"
+            seen.add(number)
+        if thing is None:
+            problems.box(plain(images[key]["file_name"]), f"annotation {number} {reason}.")
             continue
-        seen.add(number)
         objects[key].append(thing)
     folders = _folders(path, root, split)
     items = []
     for key, image in images.items():
         picture, reason = _picture(image["file_name"], folders)
         if picture is None:
-            problems.picture(image["file_name"], f"{file} lists this picture, but {reason}.")
+            problems.picture(plain(image["file_name"]), f"{file} lists this picture, but {reason}.")
             continue
         items.append(picture_item(picture, root, None, tuple(objects[key]), _size(image), str(key)))
     return items
@@ -146,23 +149,19 @@ def _items(
 
 def _object(entry: _Json, labels: dict[Any, int]) -> tuple[Object | None, str]:
     """An annotation as an object, or None and why not."""
-    if entry.get("category_id") not in labels:
-        return None, f"has the category {entry.get('category_id')}, which the file does not list"
-    box = entry.get("bbox")
+    category, box, area = entry.get("category_id"), entry.get("bbox"), entry.get("area")
+    if not isinstance(category, int) or category not in labels:
+        return None, f"has the category {category}, which the file does not list"
     if not isinstance(box, list) or len(box) != 4 or not all(isinstance(side, (int, float)) for side in box):
         return None, f"has no box of four numbers ({box})"
-    x, y, width, height = map(float, box)
-    area = entry.get("area")
-    usable = isinstance(area, (int, float)) and math.isfinite(area) and area > 0
-    return (
-        Object(
-            labels[entry["category_id"]],
-            (y, x, y + height, x + width),
-            int(entry.get("iscrowd") == 1),
-            float(area) if usable and area is not None else None,
-        ),
-        "",
-    )
+    try:
+        x, y, width, height = map(float, box)
+        pixels = float(area) if isinstance(area, (int, float)) else 0.0
+    except OverflowError:
+        return None, "has a number too large to be one"
+    usable = math.isfinite(pixels) and pixels > 0
+    corners = (y, x, y + height, x + width)
+    return Object(labels[category], corners, int(entry.get("iscrowd") == 1), pixels if usable else None), ""
 
 
 def _folders(path: Path, root: Path, split: str) -> list[Path]:
@@ -176,11 +175,14 @@ def _folders(path: Path, root: Path, split: str) -> list[Path]:
 def _picture(name: str, folders: list[Path]) -> tuple[Path | None, str]:
     """The picture of that name, or None and why not."""
     inner = PurePosixPath(name.replace("\\", "/"))
-    if inner.is_absolute() or ".." in inner.parts or ":" in inner.parts[0]:
+    if inner.is_absolute() or ".." in inner.parts or ":" in name:
         return None, "its name leads out of the folder"
     for folder in folders:
-        if (folder / inner).is_file():
-            return folder / inner, ""
+        try:
+            if (folder / inner).is_file():
+                return folder / inner, ""
+        except (OSError, ValueError) as error:  # a name that is too long, or none
+            return None, f"its name is none ({error.__class__.__name__})"
     return None, f"it is in none of {', '.join(str(folder) for folder in folders[:6])}"
 
 

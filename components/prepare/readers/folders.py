@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...core.errors import DataError
 from .. import splits
-from ..source import SUFFIXES, Item, Problems, Source, picture_item
+from ..source import SUFFIXES, Item, Problems, Source, picture_item, plain
 
 _Classes = dict[str, list[Path]]
 
@@ -41,7 +41,7 @@ def read(root: Path, problems: Problems) -> Source:
         for split, (_, classes) in found.items()
     }
     settled, split_by = splits.settled(items, str(root))
-    return Source("one folder a class", "classification", names, settled, split_by)
+    return Source("one folder a class", "classification", tuple(map(plain, names)), settled, split_by)
 
 
 def _found(root: Path) -> dict[str, tuple[Path, _Classes]]:

@@ -129,6 +129,9 @@ def _read(path: Path, root: Path, pictures: dict[str, Path], problems: Problems)
     except DefusedXmlException as error:
         problems.picture(file, f"it declares XML entities, which are not read: they can be attacks ({error}).")
         return None
+    except OSError as error:
+        problems.picture(file, f"the annotation cannot be read ({error.strerror}).")
+        return None
     except (ParseError, ValueError, LookupError) as error:
         problems.picture(file, f"this is no readable XML ({error}).")
         return None

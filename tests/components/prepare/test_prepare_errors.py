@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tiny_sets import annotate, picture
 
 from towpath.components.core import manifest
@@ -223,3 +226,51 @@ def test_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path) -> None:
         assert list(disk.iterdir()) == []
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just(10**400),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_json_is_read_or_refused(data: st.DataObject, coco: Path) -> None:
+    path = coco / "annotations" / "instances_val.json"
+    whole = path.read_text()
+    value = json.loads(whole)
+    for _ in range(data.draw(st.integers(1, 3))):
+        entry = data.draw(st.sampled_from([entry for part in value.values() for entry in part]))
+        entry[data.draw(st.sampled_from(sorted(entry)))] = data.draw(_JSON)
+    path.write_text(json.dumps(value))
+    try:
+        prepare(str(coco), coco.parent / "out", SKIP)
+    except DataError:
+        pass
+    finally:
+        path.write_text(whole)
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_xml_is_read_or_refused(data: st.DataObject, voc: Path) -> None:
+    path = voc / "Annotations" / "03.xml"
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    for _ in range(data.draw(st.integers(1, 6))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(damaged)
+    try:
+        prepare(str(voc), voc.parent / "out", SKIP)
+    except DataError:
+        pass
+    finally:
+        path.write_bytes(whole)
+
+
+def test_names_that_are_not_utf8(folders: Path, tmp_path: Path) -> None:
+    (folders / "cat").rename(folders / os.fsdecode(b"caf\xe9"))
+    made = prepare(str(folders), tmp_path / "out", PrepareConfig())
+    assert made.classes == ("caf?", "dog")
