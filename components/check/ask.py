@@ -47,7 +47,9 @@ class Service:
         self.task = task
         self.verb = "detect" if task == "detection" else "classify"
         # Proxies of the environment are for the outside; a redirect would lead to another server.
-        self._client = httpx.Client(base_url=url, timeout=timeout, trust_env=False, follow_redirects=False)
+        # Certificates are read where there is TLS: reading them takes longer than a check.
+        tls = not url.startswith("http:")
+        self._client = httpx.Client(base_url=url, timeout=timeout, trust_env=False, follow_redirects=False, verify=tls)
 
     def __enter__(self) -> Service:
         return self

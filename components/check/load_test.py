@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Sequence
@@ -32,21 +33,22 @@ def load(url: str, name: str, task: Task, pictures: Sequence[bytes], limits: Loa
     Returns:
         Requests a second, latencies and errors, held to the limits.
     """
-    begun = time.monotonic()
-    deadline = begun + limits.seconds
     stop = threading.Event()  # one connection out of its count ends all
 
     def connection(number: int) -> Tally:
-        tally = Tally()
-        with Service(url, name, task, timeout) as service:
-            for turn in range(MAX_REQUESTS // limits.connections):
-                if time.monotonic() >= deadline or stop.is_set():
-                    return tally
-                _one(service, pictures[(number + turn) % len(pictures)], tally)
+        tally, service = Tally(), services[number]
+        for turn in range(MAX_REQUESTS // limits.connections):
+            _one(service, pictures[(number + turn) % len(pictures)], tally)
+            if time.monotonic() >= deadline or stop.is_set():
+                return tally
         stop.set()
         return tally
 
-    with ThreadPoolExecutor(limits.connections) as pool:
+    with contextlib.ExitStack() as stack:
+        services = [stack.enter_context(Service(url, name, task, timeout)) for _ in range(limits.connections)]
+        pool = stack.enter_context(ThreadPoolExecutor(limits.connections))
+        begun = time.monotonic()
+        deadline = begun + limits.seconds
         tallies = list(pool.map(connection, range(limits.connections)))
     return _result(tallies, limits, time.monotonic() - begun)
 

@@ -1,4 +1,4 @@
-"""What tests of the register, deploy, check and promote steps share: small real bundles, a registry, services that end."""
+"""What tests of register, deploy, check and promote share: small real bundles, a registry, services that end."""
 
 from __future__ import annotations
 

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from towpath.components.core import config, registry, services
+from towpath.components.core.errors import ConfigError
+from towpath.components.core.registry import Version
+from towpath.components.deploy.config import DeployConfig
+from towpath.components.deploy.deploy import deploy
+
+pytestmark = pytest.mark.usefixtures("running")
+
+
+def versions(url: str) -> dict[str, str]:
+    models = httpx.get(f"{url}/v1/models", trust_env=False).json()["models"]
+    return {model["name"]: model["version"] for model in models}
+
+
+def test_a_candidate_holds_what_the_environment_holds_too(add_classifier: Callable[..., Version]) -> None:
+    add_classifier("other")
+    registry.set_held("other", "1", "demo")  # recorded, but nothing serves: another machine, or a cleared folder
+    add_classifier()
+    url = deploy("colours", "1", "demo", DeployConfig())
+    assert versions(url) == {"colours": "1", "other": "1"}
+    assert services.live("demo") is None
+
+    live = services.promote_candidate("demo", "colours", "1")
+    assert deploy("colours", "1", "demo", DeployConfig()) == live
+    assert services.candidate("demo") is None
+    services.stop("demo")
+    assert deploy("colours", "1", "demo", DeployConfig()) == live  # stopped, or the machine was restarted
+    assert versions(live) == {"colours": "1", "other": "1"}
+
+
+def test_what_cannot_be_deployed_is_refused(add_classifier: Callable[..., Version]) -> None:
+    add_classifier()
+    with pytest.raises(ConfigError, match="no version '2'"):
+        deploy("colours", "2", "demo", DeployConfig())
+    with pytest.raises(ConfigError, match=r"'deploy.backend' is 'kserve': it must be one of local"):
+        config.load(DeployConfig, {"backend": "kserve"}, "deploy")
