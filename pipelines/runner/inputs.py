@@ -24,6 +24,7 @@ class Job:
     """The run, as placeholders tell it to tasks."""
 
     name: str
+    pipeline: str
     id: str
     folder: Path
     created: datetime
@@ -36,7 +37,7 @@ class Job:
         created = self.created.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {
             "{{$.pipeline_job_name}}": self.name,
-            "{{$.pipeline_job_resource_name}}": self.folder.name,
+            "{{$.pipeline_job_resource_name}}": f"{self.pipeline}-{self.id[:5]}",  # as Argo names a workflow
             "{{$.pipeline_job_uuid}}": self.id,
             "{{$.pipeline_job_create_time_utc}}": created,
             "{{$.pipeline_job_schedule_time_utc}}": created,

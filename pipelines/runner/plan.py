@@ -62,16 +62,15 @@ class _Planner:
     def _component(self, name: str, spec: Message, path: str, around: tuple[str, ...]) -> Component:
         if name in around:
             raise DataError(f"Task {path}: pipeline {name!r} holds itself.")
-        where = path or "the pipeline"
-        interface = _interface(spec, where)
+        interface = _interface(spec, path)
         if spec.WhichOneof("implementation") == "dag":
             return Component(name, interface, self._graph(spec.dag, path, (*around, name)))
         label = spec.executor_label
         if label not in self.compiled.executors:
-            raise DataError(f"Task {where}: its executor {label!r} is not in the pipeline.")
+            raise DataError(f"Task {path}: its executor {label!r} is not in the pipeline.")
         executor = self.compiled.executors[label]
-        self.settings.check_executor(executor, label, where)
-        return Component(name, interface, read_code(executor, where))
+        self.settings.check_executor(executor, label, path)
+        return Component(name, interface, read_code(executor, path))
 
     def _graph(self, dag: Message, path: str, around: tuple[str, ...]) -> Graph:
         tasks = {name: self._task(name, dag.tasks[name], path, around) for name in sorted(dag.tasks)}
@@ -121,21 +120,21 @@ class _Planner:
         return condition
 
 
-def _interface(spec: Message, where: str) -> Interface:
+def _interface(spec: Message, path: str) -> Interface:
     inputs, outputs = spec.input_definitions, spec.output_definitions
     for name, artifact in (*inputs.artifacts.items(), *outputs.artifacts.items()):
         if artifact.is_artifact_list:
-            refuse(where, f"a list of artifacts ({name!r})")
+            refuse(path, f"a list of artifacts ({name!r})")
     return Interface(
-        parameters={name: _parameter(name, p, where) for name, p in inputs.parameters.items()},
+        parameters={name: _parameter(name, p, path) for name, p in inputs.parameters.items()},
         artifacts={name: _slot(a, a.is_optional) for name, a in inputs.artifacts.items()},
-        output_parameters={name: _kind(p.parameter_type, name, where) for name, p in outputs.parameters.items()},
+        output_parameters={name: _kind(p.parameter_type, name, path) for name, p in outputs.parameters.items()},
         output_artifacts={name: _slot(a, False) for name, a in outputs.artifacts.items()},
     )
 
 
-def _parameter(name: str, spec: Message, where: str) -> Parameter:
-    kind = _kind(spec.parameter_type, name, where)
+def _parameter(name: str, spec: Message, path: str) -> Parameter:
+    kind = _kind(spec.parameter_type, name, path)
     default = _value(spec.default_value) if spec.HasField("default_value") else None
     return Parameter(
         kind=kind,
@@ -145,11 +144,11 @@ def _parameter(name: str, spec: Message, where: str) -> Parameter:
     )
 
 
-def _kind(number: int, name: str, where: str) -> Kind:
+def _kind(number: int, name: str, path: str) -> Kind:
     known = {kind.value: kind for kind in Kind}
     declared = cast(str, _KINDS.Name(number))
     if declared not in known:
-        refuse(where, f"a parameter of type {declared} ({name!r})")
+        refuse(path, f"a parameter of type {declared} ({name!r})")
     return known[declared]
 
 

@@ -34,9 +34,10 @@ _PIPELINE_SETTINGS = {
 
 
 def refuse(path: str, feature: str, hint: str | None = None) -> NoReturn:
-    """Raise the one error for what this runner cannot do."""
+    """Raise the one error for what this runner cannot do; a `path` of "" is the pipeline itself."""
+    subject = f"Task {path}" if path else "The pipeline"
     hint = hint or "Run this pipeline on a cluster."
-    raise DataError(f"Task {path}: {feature} is not supported by the local runner.", hint)
+    raise DataError(f"{subject}: {feature} is not supported by the local runner.", hint)
 
 
 def refuse_task(spec: Message, path: str) -> None:

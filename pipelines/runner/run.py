@@ -53,7 +53,7 @@ def run(
     notes = [*planned.notes, *check_packages(planned.root)]
     record = _record(planned, inputs, Path(out).absolute(), name)
     record.notes.extend(notes)
-    job = Job(name or record.folder.name, str(uuid.uuid4()), record.folder, record.created)
+    job = Job(name or record.folder.name, planned.name, str(uuid.uuid4()), record.folder, record.created)
     cache_root = record.folder.parent / "cache" if cache else None
     engine = Engine(record, job, listener or Silent(), cache_root)
     _run(engine, planned.graph, Inputs(inputs.parameters, inputs.artifacts))
