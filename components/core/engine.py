@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from . import quiet
 from .bundle import Bundle
 from .errors import BundleError, MissingError
 
@@ -35,8 +36,8 @@ def load(bundle: Bundle, variant: str | None = None, threads: int = 1, copies: i
 
     Args:
         bundle: the model.
-        variant: a variant's name, or "saved_model"; None takes "float32" where the bundle has it, since LiteRT is several
-            times faster than TensorFlow on a CPU, and the SavedModel where it has not.
+        variant: a variant's name, or "saved_model"; None takes "float32" where the bundle has it, since LiteRT is
+            several times faster than TensorFlow on a CPU, and the SavedModel where it has not.
         threads: threads that one call may use (LiteRT).
         copies: calls that may run at the same time (LiteRT).
 
@@ -83,7 +84,8 @@ class LiteRTEngine:
         self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
             for _ in range(copies):
-                interpreter = Interpreter(model_path=str(file), num_threads=threads)
+                with quiet.native_output():  # it announces its kernels
+                    interpreter = Interpreter(model_path=str(file), num_threads=threads)
                 self._free.put(interpreter.get_signature_runner(RAW))
         except (OSError, ValueError, RuntimeError) as error:
             raise BundleError(f"{file}: this LiteRT model cannot be loaded ({error}).") from error

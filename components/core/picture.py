@@ -2,7 +2,7 @@
 
 The steps that train do the same with TensorFlow's ops (train/inputs.py); a test holds the two together. JPEGs are
 scaled down while they are decoded (1/2, 1/4, 1/8) where the model's input is that much smaller: cheaper, and it
-filters. What is left to do is bilinear with half-pixel centres, as tf.image.resize does it.
+filters; other formats are averaged down by the same factors. What is left to do is bilinear with half-pixel centres, as tf.image.resize does it.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ def decode(data: bytes, at_least: int | None = None, fit: Fit = "letterbox") -> 
             if ratio > 1 and image.format in ("JPEG", "MPO"):
                 image.draft("RGB", (width // ratio, height // ratio))
             image = ImageOps.exif_transpose(image)
-            if ratio > 1 and image.width * image.height == width * height:
-                image = _rgb(image).reduce(ratio)
             pixels = np.asarray(_rgb(image))
+            if ratio > 1 and image.width * image.height == width * height:
+                pixels = _averaged(pixels, ratio)
     except (
         OSError,
         ValueError,
@@ -171,6 +171,14 @@ def resize(pixels: Pixels, height: int, width: int) -> npt.NDArray[np.float32]:
     left = rows[:, x0]
     left += (rows[:, x1] - left) * dx[None, :, None]
     return left
+
+
+def _averaged(pixels: Pixels, ratio: int) -> Pixels:
+    """Scaled down by averaging squares of `ratio` pixels; the last row and column are mirrored to fill theirs."""
+    height, width = pixels.shape[:2]
+    padded = np.pad(pixels, ((0, -height % ratio), (0, -width % ratio), (0, 0)), mode="symmetric")
+    squares = padded.reshape(padded.shape[0] // ratio, ratio, padded.shape[1] // ratio, ratio, 3)
+    return np.rint(squares.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
 
 
 def _taps(old: int, new: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.float32]]:

@@ -86,14 +86,16 @@ def training(shards: list[Path], inputs: Inputs, steps: int, first_epoch: int, e
 
     data = tf.data.Dataset.range(first_epoch, epochs).flat_map(epoch_of)
     data = data.map(lambda place, record: _learn(record, place, inputs), tf.data.AUTOTUNE, deterministic=True)
-    return data.batch(inputs.batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    data = data.batch(inputs.batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    return data.apply(tf.data.experimental.assert_cardinality(steps * (epochs - first_epoch)))
 
 
-def validation(shards: list[Path], inputs: Inputs) -> Any:
-    """The batches of a split, in order, unaugmented; the last may be smaller."""
+def validation(shards: list[Path], inputs: Inputs, examples: int) -> Any:
+    """The batches of a split of so many examples, in order, unaugmented; the last may be smaller."""
     data = tf.data.TFRecordDataset([str(shard) for shard in shards])
     data = data.map(lambda record: _learn(record, None, inputs), tf.data.AUTOTUNE, deterministic=True)
-    return data.batch(inputs.batch).prefetch(tf.data.AUTOTUNE)
+    data = data.batch(inputs.batch).prefetch(tf.data.AUTOTUNE)
+    return data.apply(tf.data.experimental.assert_cardinality(-(-examples // inputs.batch)))
 
 
 def fitted(encoded: Any, size: int, fit: picture.Fit) -> tuple[Any, Any, Any]:
@@ -122,19 +124,30 @@ def fitted(encoded: Any, size: int, fit: picture.Fit) -> tuple[Any, Any, Any]:
 
 
 def _decoded(encoded: Any, size: int, fit: picture.Fit) -> Any:
-    jpeg = tf.image.is_jpeg(encoded)
+    ratios = (1, 2, 4, 8)
+
+    def smaller(shape: Any, decoders: list[Any]) -> Any:
+        guide = tf.reduce_max(shape) if fit == "letterbox" else tf.reduce_min(shape)
+        return tf.switch_case(sum(tf.cast(guide >= ratio * size, tf.int32) for ratio in ratios[1:]), decoders)
 
     def as_jpeg() -> Any:
         shape = tf.image.extract_jpeg_shape(encoded)[:2]
-        guide = tf.reduce_max(shape) if fit == "letterbox" else tf.reduce_min(shape)
-        index = sum(tf.cast(guide >= ratio * size, tf.int32) for ratio in (2, 4, 8))
-        decoders = [lambda ratio=ratio: _jpeg(encoded, ratio) for ratio in (1, 2, 4, 8)]
-        return tf.switch_case(index, decoders)
+        return smaller(shape, [lambda ratio=ratio: _jpeg(encoded, ratio) for ratio in ratios])
 
     def as_png() -> Any:
-        return tf.io.decode_png(encoded, channels=3)
+        pixels = tf.io.decode_png(encoded, channels=3)
+        return smaller(tf.shape(pixels)[:2], [lambda ratio=ratio: _averaged(pixels, ratio) for ratio in ratios])
 
-    return tf.ensure_shape(tf.cond(jpeg, as_jpeg, as_png), (None, None, 3))
+    return tf.ensure_shape(tf.cond(tf.image.is_jpeg(encoded), as_jpeg, as_png), (None, None, 3))
+
+
+def _averaged(pixels: Any, ratio: int) -> Any:
+    """`picture._averaged`."""
+    shape = tf.shape(pixels)
+    pixels = tf.pad(pixels, [[0, -shape[0] % ratio], [0, -shape[1] % ratio], [0, 0]], "SYMMETRIC")
+    height, width = tf.shape(pixels)[0] // ratio, tf.shape(pixels)[1] // ratio
+    squares = tf.reshape(tf.cast(pixels, tf.float32), (height, ratio, width, ratio, 3))
+    return tf.cast(tf.round(tf.reduce_mean(squares, axis=(1, 3))), tf.uint8)
 
 
 def _jpeg(encoded: Any, ratio: int) -> Any:

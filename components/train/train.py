@@ -50,7 +50,6 @@ def train(records: Path, out: Path, settings: TrainConfig) -> dict[str, float]:
     data = manifest.read(records)
     data.manifest.split("train")
     tf.keras.utils.set_random_seed(settings.seed)
-    pass
     where = devices()
     plan = _plan(data, settings, where)
     log.info("%s, float32, %d a step, %d steps an epoch", where.what, plan.global_batch, plan.steps)
@@ -135,8 +134,10 @@ def _fit(plan: Plan, folder: Path, fingerprint: str) -> tuple[Any, dict[str, flo
     options = _inputs(plan)
     epochs = plan.settings.epochs
     batches = inputs.training(plan.data.shards("train"), options, plan.steps, done, epochs)
-    held = [name for name in ("val",) if name in plan.data.manifest.splits and plan.data.manifest.splits[name].examples]
-    validation = inputs.validation(plan.data.shards(held[0]), options) if held else None
+    held = plan.data.manifest.splits.get("val")
+    validation = None
+    if held is not None and held.examples:
+        validation = inputs.validation(plan.data.shards("val"), options, held.examples)
     started = time.perf_counter()
     with progress.bar("training", plan.steps * epochs, plan.steps * done) as bar:
         if done < epochs:

@@ -1,0 +1,144 @@
+"""Training on real digits, from records to a bundle that the other steps take; and killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from towpath.components.core import bundle, files, manifest
+from towpath.components.core.errors import ConfigError, RecordsError
+from towpath.components.core.predictor import Predictor
+from towpath.components.prepare.config import PrepareConfig
+from towpath.components.prepare.prepare import prepare
+from towpath.components.train.config import TrainConfig
+from towpath.components.train.train import train
+
+TINY = TrainConfig(epochs=2, batch=8, pyramid_channels=16, head_depth=1, samples=4)
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("scenes") / "records"
+    prepare("digit-scenes", out, PrepareConfig(scenes=60, min_shards=2))
+    return out
+
+
+@pytest.fixture(scope="module")
+def trained(scenes: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, float]]:
+    out = tmp_path_factory.mktemp("trained") / "model"
+    return out, train(scenes, out, TINY)
+
+
+def test_a_detector_is_trained_and_its_bundle_says_what_it_is(
+    trained: tuple[Path, dict[str, float]], scenes: Path
+) -> None:
+    out, metrics = trained
+    card = bundle.read(out).card
+    assert (card.name, card.task, len(card.classes), card.input_size) == ("digit-scenes", "detection", 10, 160)
+    assert card.records_digest == manifest.read(scenes).digest
+    assert metrics["epochs"] == 2
+    assert metrics["images_per_second"] > 0
+    assert card.metrics == metrics
+    assert card.training["batch"] == 8
+    assert not files.partial(out).exists()
+
+
+def test_samples_are_pictures_of_the_test_split_with_their_answers(
+    trained: tuple[Path, dict[str, float]], scenes: Path
+) -> None:
+    loaded = bundle.read(trained[0])
+    first = next(manifest.read(scenes).examples("test"))
+    sample = loaded.card.samples[0]
+    assert len(loaded.card.samples) == 4
+    assert loaded.sample_bytes(sample) == first.picture
+    assert np.allclose(sample.box_array, first.boxes)
+    assert sample.labels == tuple(first.labels)
+
+
+def test_the_graphs_own_answer_is_the_predictors(trained: tuple[Path, dict[str, float]]) -> None:
+    import tensorflow as tf
+
+    loaded = bundle.read(trained[0])
+    predictor = Predictor(loaded)
+    serving = tf.saved_model.load(str(loaded.saved_model)).signatures["serving_default"]
+    for sample in loaded.card.samples:
+        prepared = predictor.prepare(loaded.sample_bytes(sample))
+        found = predictor.run([prepared])[0].objects
+        answer = {name: np.asarray(value)[0] for name, value in serving(image=prepared.image[None]).items()}
+        assert found is not None
+        count = int(answer["num_detections"])
+        assert count == len(found.scores)
+        assert np.allclose(np.sort(answer["detection_scores"][:count]), np.sort(found.scores), atol=1e-5)
+
+
+def test_a_training_killed_at_any_moment_goes_on_and_ends_as_an_undisturbed_one(
+    trained: tuple[Path, dict[str, float]], scenes: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    program = (
+        "import sys; from pathlib import Path; from towpath.components.train.train import train; "
+        "from towpath.components.train.config import TrainConfig; import json; "
+        "train(Path(sys.argv[1]), Path(sys.argv[2]), TrainConfig(**json.loads(sys.argv[3])))"
+    )
+    settings = {"epochs": 2, "batch": 8, "pyramid_channels": 16, "head_depth": 1, "samples": 4}
+    command = [sys.executable, "-c", program, str(scenes), str(out), json.dumps(settings)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    state = files.partial(out) / "checkpoints" / "state.json"
+    while process.poll() is None and not state.exists():
+        os.sched_yield()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert state.exists()
+    assert not out.exists()
+    metrics = train(scenes, out, TrainConfig(**settings))  # type: ignore[arg-type]
+    undisturbed = trained[1]
+    for name in ("loss", "class_loss", "box_loss", "val_loss"):
+        assert metrics[name] == pytest.approx(undisturbed[name], rel=1e-5)
+
+
+def test_what_other_settings_left_is_not_resumed(scenes: Path, tmp_path: Path) -> None:
+    checkpoints = tmp_path / "model.partial" / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    state = {"fingerprint": "of something else", "weights": "epoch-0002.weights.h5", "history": [{"loss": 0.0}] * 2}
+    files.write_json(checkpoints / "state.json", state)
+    settings = TrainConfig(epochs=1, batch=8, pyramid_channels=8, head_depth=0, samples=1)
+    assert train(scenes, tmp_path / "model", settings)["loss"] > 0
+
+
+def test_wrong_input_is_named(scenes: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecordsError, match=r"no manifest\.json"):
+        train(tmp_path, tmp_path / "out", TINY)
+    with pytest.raises(ConfigError, match=r"multiple of"):
+        train(scenes, tmp_path / "out", TrainConfig(input_size=100))
+    with pytest.raises(ConfigError, match=r"has none"):
+        train(scenes, tmp_path / "out", TrainConfig(weights="some.h5"))
+    broken = tmp_path / "broken"
+    shutil.copytree(scenes, broken)
+    shard = next(broken.glob("train-*"))
+    shard.write_bytes(shard.read_bytes()[:-10])
+    with pytest.raises(RecordsError, match=r"bytes, the manifest says"):
+        train(broken, tmp_path / "out", TINY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backbone", ["mobilenet", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "resnet50"])
+def test_every_backbone_trains_a_step_and_answers(scenes: Path, tmp_path: Path, backbone: str) -> None:
+    settings = TrainConfig(backbone=backbone, epochs=1, batch=8, pyramid_channels=16, samples=1, input_size=64)  # type: ignore[arg-type]
+    train(scenes, tmp_path / "model", settings)
+    loaded = bundle.read(tmp_path / "model")
+    assert Predictor(loaded)([loaded.sample_bytes(loaded.card.samples[0])])[0].objects is not None
+
+
+@pytest.mark.slow
+def test_pretrained_weights_load_from_a_file(shared_data: Path, scenes: Path, tmp_path: Path) -> None:
+    weights = shared_data / "weights/mobilenet_v1_0.25_224_imagenet_no_top.weights.h5"
+    settings = TrainConfig(backbone="mobilenet", width=0.25, weights=str(weights), epochs=1, batch=8, samples=1)
+    assert np.isfinite(train(scenes, tmp_path / "model", settings)["loss"])
