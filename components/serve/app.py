@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from . import demo, failures, operations, pictures, tensorflow_serving
+from . import body, demo, failures, operations, pictures, tensorflow_serving
 from .metrics import Metrics
 from .models import Models
 
@@ -33,8 +33,7 @@ class _Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # What a client that leaves before its answer would have got.
-        status = 499
+        status = body.LEFT  # where no response starts
 
         async def observed(message: Message) -> None:
             nonlocal status

@@ -185,7 +185,7 @@ def _warm_up(model: Model, copies: int) -> None:
         model.answer([model.bundle.sample_bytes(sample) for sample in card.samples[:1]])
     except Refused as error:
         raise BundleError(f"{folder}: {error.message}") from error
-    except (OSError, KeyError, IndexError, ValueError, RuntimeError, PictureError) as error:
+    except Exception as error:  # each engine raises errors of its own kinds
         raise BundleError(f"{folder}: the model does not run ({type(error).__name__}: {error}).") from error
     if not all(np.isfinite(values).all() for values in outputs.values()):
         raise BundleError(f"{folder}: the model answers a grey picture with NaN or infinity: its weights are damaged.")

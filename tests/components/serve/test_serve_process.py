@@ -67,6 +67,17 @@ def test_metrics_count_requests_phases_and_models(bundles: tuple[Path, Path]) ->
     assert found[key("process_resident_memory_bytes")] > 1 << 20
 
 
+def test_a_client_that_leaves_is_counted_and_frees_its_place(server: Served) -> None:
+    head = b"POST /v1/models/squares:detect HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as leaving:
+        leaving.sendall(head + bytes(10))
+        while metrics(server)[key("towpath_in_flight")] != 1:
+            pass
+    while metrics(server)[key("towpath_in_flight")] != 0:
+        pass
+    assert metrics(server)[key("towpath_requests_total", model="squares", route="detect", status="499")] == 1
+
+
 def test_it_lives_before_it_is_ready(tmp_path: Path) -> None:
     folder = tiny_models.detector(tmp_path / "slow", samples=((b"", Sample("gate.png", ())),))
     gate = folder / bundle.SAMPLES / "gate.png"
