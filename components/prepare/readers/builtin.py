@@ -43,7 +43,7 @@ class _Placed:
     top: int
     left: int
 
-    @property
+    @functools.cached_property
     def box_px(self) -> tuple[float, float, float, float]:
         rows, columns = np.nonzero(self.ink >= INK)
         return (
@@ -121,9 +121,8 @@ def _layout(digits: _Digits, rng: np.random.Generator) -> list[_Placed]:
 
 def _covered(a: _Placed, b: _Placed) -> float:
     """The share of the smaller box that the other one covers."""
-    first, second = np.array(a.box_px, np.float32), np.array(b.box_px, np.float32)
-    shared = np.concatenate([np.maximum(first[:2], second[:2]), np.minimum(first[2:], second[2:])])
-    area = areas(np.stack([first, second, shared]))
+    shared = (*map(max, a.box_px[:2], b.box_px[:2]), *map(min, a.box_px[2:], b.box_px[2:]))
+    area = areas(np.array([a.box_px, b.box_px, shared], np.float32))
     return float(area[2] / min(area[0], area[1]))
 
 
@@ -139,7 +138,7 @@ def _draw(placed: tuple[_Placed, ...], seed: tuple[int, int, int]) -> bytes:
         where = canvas[digit.top : digit.top + side, digit.left : digit.left + side]
         colour = rng.uniform(170, 255) * rng.uniform(0.85, 1, 3).astype(np.float32)
         where += digit.ink[:, :, None] * (colour - where)
-    canvas += rng.normal(0, rng.uniform(2, 10), canvas.shape).astype(np.float32)
+    canvas += np.float32(rng.uniform(2, 10)) * rng.standard_normal(canvas.shape, np.float32)
     return _encoded(canvas, "JPEG")
 
 
