@@ -80,10 +80,10 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise RetryError(
                 f"{path}: the disk is full.",
-                "Free some space and give the same command: it goes on from here.",
+                "Free some space and give the same command again: what is finished is not done again.",
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise DataError(f"{path}: no permission ({error.strerror}).") from error

@@ -153,6 +153,10 @@ def headline(metrics: Iterable[str]) -> str:
 
 
 def _coco_boxes(boxes: npt.NDArray[np.float32], example: Example) -> npt.NDArray[np.float64]:
-    """Relative (y_min, x_min, y_max, x_max) -> COCO's pixels (x, y, width, height)."""
-    pixels = boxes.astype(np.float64) * np.array([example.height, example.width] * 2)
-    return np.stack([pixels[:, 1], pixels[:, 0], pixels[:, 3] - pixels[:, 1], pixels[:, 2] - pixels[:, 0]], axis=-1)
+    """Relative (y_min, x_min, y_max, x_max) -> COCO's pixels (x, y, width, height).
+
+    Rounded to COCO's own hundredth of a pixel: what float32 loses would otherwise decide where an overlap lies exactly on
+    a threshold, which is common among boxes drawn by hand.
+    """
+    y_min, x_min, y_max, x_max = (boxes.astype(np.float64) * ([example.height, example.width] * 2)).T
+    return np.round(np.stack([x_min, y_min, x_max - x_min, y_max - y_min], axis=-1), 2)

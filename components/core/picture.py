@@ -178,7 +178,8 @@ def _averaged(pixels: Pixels, ratio: int) -> Pixels:
     height, width = pixels.shape[:2]
     padded = np.pad(pixels, ((0, -height % ratio), (0, -width % ratio), (0, 0)), mode="symmetric")
     squares = padded.reshape(padded.shape[0] // ratio, ratio, padded.shape[1] // ratio, ratio, 3)
-    return np.rint(squares.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
+    averaged: Pixels = np.rint(squares.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
+    return averaged
 
 
 def _taps(old: int, new: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.float32]]:

@@ -90,6 +90,7 @@ def _write(name: str, source: str, read: Source, work: Path, problems: Problems)
         dropped_boxes=tuple(problems.dropped),
         source={"format": read.format, "path": source, "splits": read.split_by},
         config=configs.dump(problems.config),
+        mirror=read.mirror,
     )
 
 

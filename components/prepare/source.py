@@ -61,6 +61,7 @@ class Source:
         format: as people call it ("Pascal VOC").
         splits: "train", "val", "test" -> pictures; those that are there.
         split_by: who made the splits ("the source's own", "by content").
+        mirror: a mirrored picture is still a right example.
     """
 
     format: str
@@ -68,6 +69,7 @@ class Source:
     classes: tuple[str, ...]
     splits: dict[str, list[Item]]
     split_by: str
+    mirror: bool = True
 
 
 @dataclass

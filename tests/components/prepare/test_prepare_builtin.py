@@ -92,3 +92,8 @@ def test_the_component_runs_the_step(tmp_path: Path) -> None:
     component.python_func(records=records, data="digit-scenes", config={"scenes": 24.0})
     assert records.metadata["train_examples"] == manifest.read(tmp_path / "records").manifest.splits["train"].examples
     assert records.metadata["task"] == "detection"
+
+
+@pytest.mark.parametrize("name", ["digits", "digit-scenes"])
+def test_the_manifest_says_that_digits_must_not_be_mirrored(name: str, tmp_path: Path) -> None:
+    assert not prepare(name, tmp_path / "out", PrepareConfig(scenes=20)).mirror
