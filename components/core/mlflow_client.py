@@ -110,9 +110,14 @@ def metric_name(name: str) -> str:
     return _NO_METRIC_CHARACTER.sub("_", name)
 
 
+def is_here(uri: str) -> bool:
+    """Whether an artifact's address is a path of this machine ("mlflow-artifacts:/…", "s3://…" are not)."""
+    return uri.startswith("/")
+
+
 def download(uri: str, out: Path) -> Path:
     """The folder of a run's artifacts on this machine: where it lies already, or fetched to `out`, whole."""
-    if "://" not in uri:
+    if is_here(uri):
         return Path(uri)
     if out.is_dir():
         return out

@@ -160,7 +160,7 @@ def _add(mlflow: Any, bundle: Bundle, digest: str, metrics: dict[str, float], re
     if report is not None:
         _log_report(mlflow, run_id, report)
     source = f"{run.info.artifact_uri}/{BUNDLE}"
-    if "://" not in source and files.tree_digest(Path(source)) != digest:
+    if mlflow_client.is_here(source) and files.tree_digest(Path(source)) != digest:
         raise RetryError(f"{source}: the copy differs from {bundle.folder}.", "Is that folder still being written?")
     if name not in {model.name for model in _models(mlflow)}:
         mlflow.create_registered_model(name)
