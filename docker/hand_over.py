@@ -1,0 +1,39 @@
+"""Lays out what each environment holds, so that its server needs the folder and no registry.
+
+    python hand_over.py /models
+
+writes /models/ENVIRONMENT/, with a bundle a model and a file `arguments`, the server's. An environment that holds
+nothing gets no folder; one that is there already is replaced whole.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from towpath.components.core import files, registry
+
+ARGUMENTS = "arguments"
+
+
+def hand_over(out: Path) -> dict[str, dict[str, str]]:
+    """Writes a folder an environment. Returns: environment -> model -> version."""
+    held = registry.environments()
+    for environment, models in held.items():
+        folder = out / environment
+        work = files.partial(folder)
+        shutil.rmtree(work, ignore_errors=True)
+        with files.explained(work):
+            for name, version in models.items():
+                shutil.copytree(registry.get(name, version).bundle, work / name)
+        bundles = [str(folder / name) for name in models]
+        versions = [word for version in models.values() for word in ("--version", version)]
+        files.write_text(work / ARGUMENTS, " ".join([*bundles, *versions]) + "\n")
+        files.publish(work, folder)
+    return held
+
+
+if __name__ == "__main__":
+    for environment, models in hand_over(Path(sys.argv[1])).items():
+        print(f"{environment}: {', '.join(f'{name} version {version}' for name, version in models.items())}")

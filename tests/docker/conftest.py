@@ -1,0 +1,41 @@
+"""What tests of the images and of compose share: the project's root and a small real bundle."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from towpath.components.core.bundle import Sample
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tiny_detector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A detector's bundle, written by hand in milliseconds, with one sample: grey, a bright square and a dark one."""
+    file = ROOT / "tests" / "components" / "serve" / "tiny_models.py"
+    spec = importlib.util.spec_from_file_location("tiny_models", file)
+    assert spec is not None
+    assert spec.loader is not None
+    tiny_models = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tiny_models)
+    image = Image.new("RGB", (256, 256), (128, 128, 128))
+    image.paste((255, 255, 255), (64, 64, 96, 96))
+    image.paste((0, 0, 0), (32, 160, 64, 192))
+    picture = io.BytesIO()
+    image.save(picture, "PNG")
+    boxes = ((0.25, 0.25, 0.375, 0.375), (0.625, 0.125, 0.75, 0.25))
+    sample = Sample("two.png", (0, 1), boxes)
+    folder = tmp_path_factory.mktemp("bundle") / "squares"
+    made: Path = tiny_models.detector(folder, samples=((picture.getvalue(), sample),))
+    return made
