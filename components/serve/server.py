@@ -16,7 +16,7 @@ import uvicorn
 
 from ..core import files
 from ..core.errors import ConfigError, RetryError
-from . import app
+from . import app, takeover
 from .config import ServeConfig
 from .models import Models, Source
 
@@ -49,8 +49,17 @@ async def _serve(
     server = _Server(
         uvicorn.Config(app.build(models), log_level="warning", access_log=False, server_header=False, lifespan="off")
     )
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        if config.reuse_port and server.started:
+            takeover.point_at_newer(listener)
+            loop.call_later(takeover.SECONDS, server.handle_exit, number, None)
+        else:
+            server.handle_exit(number, None)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
+        loop.add_signal_handler(number, stop, number)
     loading = asyncio.create_task(asyncio.to_thread(models.load, sources))
     if config.reuse_port:
         await loading
@@ -63,7 +72,8 @@ async def _serve(
         ready.cancel()
     elif ready.exception() is not None:
         server.should_exit = True
-    else:
+    elif not server.should_exit:
+        takeover.share(listener)
         _announce(models, config, listener, ready_file)
     with _explained(config):
         await serving
