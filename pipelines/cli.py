@@ -7,13 +7,12 @@ import traceback
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
 from .. import __version__
 from ..components.core.errors import TowpathError
-from .commands import compile, doctor, environments, run, serve, services, submit
+from .commands import compile, console, doctor, environments, run, serve, services, submit
 
 EPILOG = (
     "Exit codes: 0 done (a gate that holds a model is a result, not an error) · 1 a fault in Towpath · 2 a wrong "
@@ -90,7 +89,7 @@ def main() -> None:
 def _tell(message: str, error: BaseException, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
-    Console(stderr=True).print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    console.stderr().print(Text.assemble(("Error: ", "bold red"), message))
     return code
 
 

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ... import __version__
 from ...components.core import files
-from . import targets
+from . import console, targets
 from .options import ImagePrefix, Tag, complete_target
 
 IMAGE_PREFIX = "towpath"
@@ -42,17 +40,17 @@ def compile_(
     [bold]towpath compile[/bold]
     [bold]towpath compile train --image-prefix registry.example.com/ml --tag 1.2[/bold]
     """
-    found = [targets.find(name) for name in names or targets.names()]
+    found = [targets.find(name) for name in names or targets.unique_names()]
     written = {
         out / path: with_images(package(target.source), image_prefix, tag)
         for path, target in ((_path(target), target) for target in found)
     }
     for path, text in written.items():
         files.write_text(path, text)
-    table = Table("file", "KB", box=None, header_style="dim")
+    table = console.table("file", "KB")
     for path, text in written.items():
         table.add_row(str(path), f"{len(text.encode()) / 1000:.1f}")
-    Console(soft_wrap=True).print(table)
+    console.stdout().print(table)
 
 
 def package(source: Any) -> str:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...components.core.home import home
+from . import console
 from .options import AsJson
 
 PACKAGES = ("towpath", "kfp", "tensorflow", "tensorflow-cpu", "keras", "ai-edge-litert", "mlflow", "fastapi", "numpy")
@@ -41,7 +41,7 @@ def doctor(as_json: AsJson = False) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in found.items():
         table.add_row(Text(name, "bold"), Text(_words(value)))
-    Console(highlight=False, soft_wrap=True).print(table)
+    console.stdout().print(table)
 
 
 def examine() -> dict[str, Any]:

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ...components.core import environments
 from ...components.core.errors import ConfigError
-from . import settings, targets
+from . import console, settings, targets
 from .options import Approvals, AsJson, Settings
 from .run import execute
 
@@ -90,13 +88,13 @@ def status(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps([dataclasses.asdict(row) for row in found]))
         return
-    console = Console(highlight=False, soft_wrap=True)
+    out = console.stdout()
     if not found:
-        console.print("No environment holds a model. `towpath run train_to_prod` brings one there.")
+        out.print("No environment holds a model. `towpath run train_to_prod` brings one there.")
         return
-    table = Table("environment", "model", "version", "url", "since", "health", box=None, header_style="dim")
+    table = console.table("environment", "model", "version", "url", "since", "health")
     for row in found:
         health = "ready" if row.healthy else "does not answer" if row.serving is None else f"serves {row.serving}"
         cells = (row.environment, row.name, row.version or "unfinished", row.url or "", row.since or "", health)
         table.add_row(*(Text(cell) for cell in cells))
-    console.print(table)
+    out.print(table)

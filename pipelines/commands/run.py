@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,6 +62,8 @@ def execute(source: Any, arguments: dict[str, Any], out: Path, *, name: str | No
     from .. import runner
     from . import show
 
+    # TensorFlow's own log would drown the lines; errors still show. Whoever sets the variable is obeyed.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     lines = show.Lines()
     try:
         done = runner.run(source, arguments, out=out, cache=cache, listener=lines, name=name)

@@ -7,12 +7,11 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ...components.core import services
 from ...components.core.errors import ConfigError
+from . import console
 from .options import AsJson
 
 group = typer.Typer(help="List, stop and start the servers that deploys started here.")
@@ -37,17 +36,17 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps([dataclasses.asdict(service) for service in found]))
         return
-    console = Console(highlight=False, soft_wrap=True)
+    out = console.stdout()
     if not found:
-        console.print("No services run here. `towpath promote NAME --to demo` starts one.")
+        out.print("No services run here. `towpath promote NAME --to demo` starts one.")
         return
-    table = Table("environment", "role", "models", "url", "process", "since", "health", box=None, header_style="dim")
+    table = console.table("environment", "role", "models", "url", "process", "since", "health")
     for service in found:
         models = ", ".join(f"{model.name}@{model.version}" for model in service.models)
         health = "ready" if service.healthy else "does not answer" if service.pid else "down, being started again"
         cells = (service.environment, service.role, models, service.url, service.pid or "", service.since, health)
         table.add_row(*(Text(str(cell)) for cell in cells))
-    console.print(table)
+    out.print(table)
 
 
 @group.command()

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ...components.core import services
 from ..runner import Artifact, Run, State, TaskRun
-from . import figures
+from . import console, figures
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Lines:
     """
 
     run: Run | None = None
-    _console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+    _console: Console = field(default_factory=console.stderr)
 
     def task_started(self, task: TaskRun) -> None:
         if not task.pipeline:
@@ -45,7 +45,7 @@ class Lines:
 
 def table(run: Run) -> Table:
     """Step, seconds and main figure of every task that ran."""
-    shown = Table("step", "seconds", "main figure", box=None, header_style="dim", pad_edge=False)
+    shown = console.table("step", "seconds", "main figure")
     shown.columns[1].justify = "right"
     for task in _ran(run):
         shown.add_row(*(Text(cell) for cell in (figures.title(task), _seconds(task), figures.figure(task))))
@@ -54,20 +54,20 @@ def table(run: Run) -> Table:
 
 def summary(run: Run) -> None:
     """Prints the table, what the gates decided, where the environments are, and the report's and the run's path."""
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(table(run))
+    out = console.stdout()
+    out.print(table(run))
     for note in run.notes:
-        console.print(Text(f"Note: {note}", "yellow"))
-    console.print()
+        out.print(Text(f"Note: {note}", "yellow"))
+    out.print()
     for gate in gates(run):
         if gate["outcome"] == figures.HOLD:
-            console.print(Text(f"{gate['environment']} holds {gate['model']}: {gate['reasons']}", "bold yellow"))
-            console.print("The environments from there on are as they were.")
+            out.print(Text(f"{gate['environment']} holds {gate['model']}: {gate['reasons']}", "bold yellow"))
+            out.print("The environments from there on are as they were.")
     for environment, url in urls(run).items():
-        console.print(Text(f"{environment:10} {url}"))
+        out.print(Text(f"{environment:10} {url}"))
     if page := report(run):
-        console.print(Text(f"report     {_near(page)}"))
-    console.print(Text(f"run        {_near(run.folder)}  ({run.seconds:.1f} s)"))
+        out.print(Text(f"report     {_near(page)}"))
+    out.print(Text(f"run        {_near(run.folder)}  ({run.seconds:.1f} s)"))
 
 
 def as_json(run: Run) -> dict[str, Any]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from ... import __version__
 from ...components.core.errors import ConfigError, RetryError
-from . import settings, targets
+from . import console, settings, targets
 from .compile import IMAGE_PREFIX, package, with_images
 from .options import Approvals, Arguments, AsJson, Data, ImagePrefix, Settings, Tag, complete_target
 
@@ -59,7 +58,7 @@ def submit(
     if as_json:
         print(json.dumps({"run": run, "url": link}))
     else:
-        Console(soft_wrap=True).print(f"{target.name} was submitted: {link}", markup=False)
+        console.stdout().print(f"{target.name} was submitted: {link}", markup=False)
 
 
 def _send(

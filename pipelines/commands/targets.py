@@ -40,8 +40,12 @@ class Target:
 
 def names() -> list[str]:
     """Every name that `find` knows."""
-    free = [step for step in STEPS if step not in PIPELINES]
-    return [*PIPELINES, *free, *(PREFIX + step for step in STEPS)]
+    return [*unique_names(), *(step for step in STEPS if step not in PIPELINES)]
+
+
+def unique_names() -> list[str]:
+    """One name for each pipeline and component."""
+    return [*PIPELINES, *(PREFIX + step for step in STEPS)]
 
 
 def find(name: str) -> Target:
@@ -80,4 +84,6 @@ def _target(name: str, source: Any, step: str | None) -> Target:
     if isinstance(source, Path) and not source.is_file():
         raise DataError(f"{source}: there is no such pipeline file.", "Write one with `towpath compile`.")
     inputs = json_format.MessageToDict(spec.load(source).spec.root.input_definitions)
-    return Target(name, source, inputs.get("parameters", {}), tuple(inputs.get("artifacts", {})), step)
+    # The spec keeps its inputs in no order.
+    parameters = dict(sorted(inputs.get("parameters", {}).items()))
+    return Target(name, source, parameters, tuple(sorted(inputs.get("artifacts", {}))), step)

@@ -107,7 +107,7 @@ def test_what_is_wrong_is_named(train: targets.Target, words: Words, message: st
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"components/evaluate needs records, model. Give --input records=FOLDER"):
+    with pytest.raises(ConfigError, match=r"components/evaluate needs model, records. Give --input model=FOLDER"):
         settings.arguments(targets.find("components/evaluate"), Words())
     with pytest.raises(ConfigError, match=r"promote needs .*version.* -a version=VALUE"):
         settings.arguments(targets.find("promote"), Words(arguments=("name=a", "environment=demo")))
