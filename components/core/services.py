@@ -75,7 +75,8 @@ def start_candidate(environment: str, models: Sequence[ServedModel], ready_secon
 def promote_candidate(environment: str, name: str, version: str, port: int | None = None) -> str:
     """Puts the candidate's version of one model into the live server; all others stay as they are.
 
-    The new live server is ready before the old one is told to drain, so no request goes unanswered.
+    The new live server is ready before the old one is told to drain, so there is always one that takes connections. A
+    client that keeps a connection open may find it closed, and asks again on a new one.
 
     Args:
         port: fixed port of the live server; None keeps the one it has.
