@@ -1,11 +1,13 @@
-"""What tests of the images and of compose share: the project's root and a small real bundle."""
+"""What tests of the images and of compose share: the project's root, built images and a small real bundle."""
 
 from __future__ import annotations
 
 import importlib.util
 import io
+import subprocess
 from pathlib import Path
 
+import docker_engine
 import pytest
 from PIL import Image
 
@@ -39,3 +41,27 @@ def tiny_detector(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bundle") / "squares"
     made: Path = tiny_models.detector(folder, samples=((picture.getvalue(), sample),))
     return made
+
+
+@pytest.fixture(scope="session")
+def base(root: Path) -> str:
+    """The name of the base image, with an engine that runs."""
+    engine_up = root.parent / "shared" / "tools" / "engine-up"
+    if not engine_up.is_file():
+        pytest.skip("needs shared/tools/engine-up beside the project")
+    started = subprocess.run([engine_up], stdout=subprocess.PIPE, text=True)
+    if started.returncode:
+        pytest.skip("no container engine starts here")
+    return started.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="session")
+def serve_image(root: Path, base: str) -> str:
+    """The serve image, built."""
+    return docker_engine.build(root, base, "serve")
+
+
+@pytest.fixture(scope="session")
+def core_image(root: Path, base: str) -> str:
+    """The core image, built."""
+    return docker_engine.build(root, base, "core")

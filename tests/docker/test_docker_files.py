@@ -97,11 +97,11 @@ def test_hand_over_lays_out_what_each_environment_holds(root: Path, tmp_path: Pa
     for environment in ("demo", "app-demo"):
         registry.set_held(version.name, version.version, environment)
     out = tmp_path / "models"
-    for _ in range(2):  # again: replaced, not added to
-        done = subprocess.run(
-            [sys.executable, root / "docker" / "hand_over.py", out], capture_output=True, text=True, check=True
-        )
+    (out / "demo" / "older").mkdir(parents=True)
+    command = [sys.executable, root / "docker" / "hand_over.py", out]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["app-demo: squares version 1", "demo: squares version 1"]
     assert {path.name for path in out.iterdir()} == {"demo", "app-demo"}
     assert (out / "demo" / "arguments").read_text() == f"{out}/demo/squares --version 1\n"
     assert bundle.read(out / "demo" / "squares").digest == version.digest
+    assert not (out / "demo" / "older").exists()

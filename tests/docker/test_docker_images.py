@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,53 +13,16 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from docker_engine import DOCKER
 
 import towpath
 from towpath.components.core import bundle
 from towpath.components.core.predictor import Predictor
 
-# The base image is about a third of it.
-LARGEST_SERVE = 450e6  # bytes
-DOCKER = "/usr/bin/docker"  # where Debian has it, and so engine-up
+LARGEST_SERVE = 450e6  # bytes; the base image that engine-up makes is half of it
 LOCKED_DOWN = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
 
 pytestmark = pytest.mark.engine
-
-
-@pytest.fixture(scope="session")
-def base(root: Path) -> str:
-    """The name of the base image, with an engine that runs."""
-    engine_up = root.parent / "shared" / "tools" / "engine-up"
-    if not engine_up.is_file():
-        pytest.skip("needs shared/tools/engine-up beside the project")
-    started = subprocess.run([engine_up], stdout=subprocess.PIPE, text=True)
-    if started.returncode:
-        pytest.skip("no container engine starts here")
-    return started.stdout.splitlines()[-1]
-
-
-def _build(root: Path, base: str, target: str) -> str:
-    name = f"towpath/{target}:{towpath.__version__}"
-    command = [DOCKER, "build", "--network", "host", "--build-arg", f"BASE={base}", "--target", target, "--tag", name]
-    subprocess.run(
-        [*command, "--file", root / "docker" / "Dockerfile", root],
-        check=True,
-        env={**os.environ, "DOCKER_BUILDKIT": "1"},
-        stdout=sys.stderr,
-    )
-    return name
-
-
-@pytest.fixture(scope="session")
-def serve_image(root: Path, base: str) -> str:
-    """The serve image, built."""
-    return _build(root, base, "serve")
-
-
-@pytest.fixture(scope="session")
-def core_image(root: Path, base: str) -> str:
-    """The core image, built."""
-    return _build(root, base, "core")
 
 
 def _docker(*words: object) -> str:
