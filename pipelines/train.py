@@ -22,6 +22,7 @@ class Registered(NamedTuple):
 @dsl.pipeline(name="train")
 def train(
     data: str = "digit-scenes",
+    data_version: str = "",
     prepare: dict = {},  # type: ignore[type-arg]  # noqa: B006
     train: dict = {},  # type: ignore[type-arg]  # noqa: B006
     evaluate: dict = {},  # type: ignore[type-arg]  # noqa: B006
@@ -33,9 +34,10 @@ def train(
 
     Args:
         data: a folder of labelled pictures, or a built-in set ("digits", "digit-scenes").
+        data_version: names the state of the data; another one prepares it again, see the prepare step.
         prepare, train, evaluate, quantize, benchmark, register: that step's config, field -> value.
     """
-    records = prepare_step(data=data, config=prepare).outputs["records"]
+    records = prepare_step(data=data, data_version=data_version, config=prepare).outputs["records"]
     model = train_step(records=records, config=train).outputs["model"]
     scored = evaluate_step(records=records, model=model, config=evaluate)
     quantized = quantize_step(records=records, model=model, config=quantize).outputs["quantized"]

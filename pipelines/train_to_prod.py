@@ -9,6 +9,7 @@ from .train import train as train_pipeline
 @dsl.pipeline(name="train-to-prod")
 def train_to_prod(
     data: str = "digit-scenes",
+    data_version: str = "",
     approvals: list = [],  # type: ignore[type-arg]  # noqa: B006
     prepare: dict = {},  # type: ignore[type-arg]  # noqa: B006
     train: dict = {},  # type: ignore[type-arg]  # noqa: B006
@@ -24,11 +25,13 @@ def train_to_prod(
 
     Args:
         data: a folder of labelled pictures, or a built-in set ("digits", "digit-scenes").
+        data_version: names the state of the data; another one prepares it again, see the prepare step.
         approvals: what people approved: "legal", "fit", "cost", "live".
         prepare, train, evaluate, quantize, benchmark, register, deploy, check, promote: that step's config.
     """
     model = train_pipeline(
         data=data,
+        data_version=data_version,
         prepare=prepare,
         train=train,
         evaluate=evaluate,

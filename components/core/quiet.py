@@ -11,8 +11,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def native_output() -> Iterator[None]:
-    """What C and C++ code writes to standard output and error inside is dropped, unless an exception follows it: then it
-    is written after all, since it may say why."""
+    """What C and C++ code writes to standard output and error inside is dropped.
+
+    Unless an exception ends it: then it is written after all, since it may say why.
+    """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     kept = [os.dup(descriptor) for descriptor in (1, 2)]

@@ -5,13 +5,20 @@ from kfp.dsl import Dataset, Output
 
 
 @dsl.component(base_image="towpath/train-cpu:0.1.0", install_kfp_package=False)
-def prepare(records: Output[Dataset], data: str, config: dict = {}) -> None:  # type: ignore[type-arg]  # noqa: B006
+def prepare(
+    records: Output[Dataset],
+    data: str,
+    data_version: str = "",
+    config: dict = {},  # type: ignore[type-arg]  # noqa: B006
+) -> None:
     """Writes labelled pictures as records: TFRecord shards and a manifest.
 
     Args:
         records: what is written.
         data: a folder of labelled pictures (COCO JSON, Pascal VOC XML, one folder a class), or a built-in set:
             "digits", "digit-scenes".
+        data_version: names the state of the data. Only the cache looks at it: another one prepares the data again.
+            `towpath run` fills it for a folder on this machine.
         config: settings of the step, see components/prepare/config.py.
     """
     from pathlib import Path

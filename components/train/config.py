@@ -23,13 +23,13 @@ class TrainConfig:
         weights: file of pretrained backbone weights (no top) for keras.applications; None trains from nothing.
         input_size: side of the model's input in pixels; None takes the pictures' median longer side, at most 320, so
             that a CPU can still train it.
-        epochs: passes over the training split; 36 of them bring digit-scenes to its plateau.
+        epochs: passes over the training split; 12 bring digit-scenes to an mAP@0.5 above 0.9 in minutes on two cores.
         batch: pictures a step on each device.
         learning_rate: peak, for a global batch of 16; it scales with the global batch (Goyal et al. 2017).
         warmup: part of all steps in which the rate climbs to its peak; it then falls as a cosine.
         weight_decay: of AdamW.
-        pyramid_channels: width of a detector's pyramid and heads; Lin et al. use 256, 64 suits the small backbone.
-        head_depth: convolutions in each head before its last; Lin et al. use 4, 2 suits the small backbone.
+        pyramid_channels: width of a detector's pyramid and heads; Lin et al. use 256, 48 suits the small backbone.
+        head_depth: convolutions in each head before its last; Lin et al. use 4, 1 suits the small backbone.
         mirror: flip pictures at random; None follows the records (digits must not be flipped).
         zoom: pictures are scaled by a random factor between 1 - zoom and 1 + zoom; 0 turns it off.
         name: of the model; None takes the records' name.
@@ -41,13 +41,13 @@ class TrainConfig:
     width: float = 1.0
     weights: str | None = None
     input_size: int | None = None
-    epochs: int = 36
+    epochs: int = 12
     batch: int = 16
     learning_rate: float = 2e-3
     warmup: float = 0.05
     weight_decay: float = 1e-4
-    pyramid_channels: int = 64
-    head_depth: int = 2
+    pyramid_channels: int = 48
+    head_depth: int = 1
     mirror: bool | None = None
     zoom: float = 0.2
     name: str | None = None

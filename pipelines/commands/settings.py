@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import re
 from collections.abc import Iterable, Mapping
@@ -50,6 +51,8 @@ def arguments(target: Target, words: Words) -> dict[str, Any]:
     if words.data is not None:
         _known("data", target.parameters, target, "argument")
         values["data"] = _place(words.data)
+        if "data_version" in target.parameters and Path(words.data).is_dir():
+            values.setdefault("data_version", _state(Path(words.data)))
     if words.approvals:
         _known("approvals", target.parameters, target, "argument")
         values["approvals"] = [name.strip() for word in words.approvals for name in word.split(",") if name.strip()]
@@ -155,6 +158,15 @@ def _typed(text: str, kind: str) -> Any:
 def _place(data: str) -> str:
     """A folder as an absolute path, so that a run does not depend on where it was started; other words as they are."""
     return str(Path(data).absolute()) if Path(data).exists() else data
+
+
+def _state(folder: Path) -> str:
+    """Names what lies in a folder by names, sizes and times: pictures that come, go or change are noticed."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        status = path.stat() if path.exists() else path.lstat()
+        digest.update(f"{path.relative_to(folder)}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 def _complete(target: Target, values: Mapping[str, Any]) -> None:

@@ -84,11 +84,11 @@ def of_file(path: Path) -> str:
 
 @cache
 def of_package() -> str:
-    """The digest of Towpath's own files, which components import.
+    """The digest of the steps' own files: what components import, code and the data beside it.
 
     Taken once in a process, not at every run: a module that was imported stays as it was when its file changes.
     """
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[2] / "components"
     files = sorted((file.relative_to(root).as_posix(), file) for file in _package_files(root))
     return of_json([__version__, [[name, of_file(file)] for name, file in files]])
 
@@ -96,4 +96,4 @@ def of_package() -> str:
 def _package_files(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root, followlinks=True):
         folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
-        yield from (Path(folder, name) for name in names if not name.endswith(".pyc"))
+        yield from (Path(folder, name) for name in names if not name.endswith((".pyc", ".md")))
