@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What pytest runs; .ci/run passes -m "not bench" to run all but the benchmarks.
 PYTEST_ARGS ?=
+# More for `docker build`, as --build-arg BASE=….
+BUILD_ARGS ?=
 # Where `make demo` leaves its run.
 OUT ?= runs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench compile images up down clean
+.PHONY: help demo test lint bench compile images up down lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,14 +33,19 @@ compile: $(VENV)/.demo ## write pipelines and components as YAML for Kubeflow
 	$(BIN)/towpath compile --out compiled
 
 images: ## build the container images
-	for target in core train-cpu serve; do \
-	  docker build -f docker/Dockerfile --target $$target -t towpath/$$target:0.1.0 . || exit 1; done
+	for target in serve core train-cpu; do \
+	  DOCKER_BUILDKIT=1 docker build $(BUILD_ARGS) -f docker/Dockerfile --target $$target -t towpath/$$target:0.1.0 . \
+	  || exit 1; done
 
-up: images ## run the flow and the four environments in containers
-	docker compose -f docker/compose.yaml up
+up: ## run the flow and the four environments in containers
+	DOCKER_BUILDKIT=1 docker compose -p towpath -f docker/compose.yaml up --build
 
 down: ## stop the containers and remove their data
-	docker compose -f docker/compose.yaml down --volumes
+	docker compose -p towpath -f docker/compose.yaml down --volumes
+
+lock: ## pin every version anew, for all Pythons; needs uv
+	uv pip compile --quiet --universal --python-version 3.10 --extra dev --no-annotate --no-header \
+	  --no-emit-index-url --output-file requirements.lock pyproject.toml
 
 clean: ## remove what setting up and building left
 	rm -rf $(VENV) compiled dist .mypy_cache .pytest_cache .ruff_cache .coverage

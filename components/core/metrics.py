@@ -155,8 +155,8 @@ def headline(metrics: Iterable[str]) -> str:
 def _coco_boxes(boxes: npt.NDArray[np.float32], example: Example) -> npt.NDArray[np.float64]:
     """Relative (y_min, x_min, y_max, x_max) -> COCO's pixels (x, y, width, height).
 
-    Rounded to COCO's own hundredth of a pixel: what float32 loses would otherwise decide where an overlap lies exactly on
-    a threshold, which is common among boxes drawn by hand.
+    Rounded to COCO's own hundredth of a pixel: what float32 loses would otherwise decide where an overlap lies exactly
+    on a threshold, which is common among boxes drawn by hand.
     """
     y_min, x_min, y_max, x_max = (boxes.astype(np.float64) * ([example.height, example.width] * 2)).T
     return np.round(np.stack([x_min, y_min, x_max - x_min, y_max - y_min], axis=-1), 2)

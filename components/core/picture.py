@@ -2,7 +2,8 @@
 
 The steps that train do the same with TensorFlow's ops (train/inputs.py); a test holds the two together. JPEGs are
 scaled down while they are decoded (1/2, 1/4, 1/8) where the model's input is that much smaller: cheaper, and it
-filters; other formats are averaged down by the same factors. What is left to do is bilinear with half-pixel centres, as tf.image.resize does it.
+filters; other formats are averaged down by the same factors. What is left to do is bilinear with half-pixel centres, as
+tf.image.resize does it.
 """
 
 from __future__ import annotations

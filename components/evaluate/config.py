@@ -22,7 +22,7 @@ class EvaluateConfig:
     split: Literal["train", "val", "test"] | None = None
     variant: str | None = None
     pictures: int = 24
-    show_score: float = 0.3
+    show_score: float = 0.4
 
     def __post_init__(self) -> None:
         at_least("pictures", self.pictures, 0)

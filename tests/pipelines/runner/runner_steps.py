@@ -1,6 +1,6 @@
 """Components that the runner's tests share. KFP ships their source, so each stands on its own."""
 
-# ruff: noqa: PTH105, PTH123, UP045 - a component's source stands alone; KFP knows no `str | None`
+# ruff: noqa: PTH105, PTH123 - a component's source stands alone; KFP knows no `str | None`
 
 import functools
 from typing import NamedTuple, Optional
