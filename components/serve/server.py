@@ -47,7 +47,15 @@ async def _serve(
 ) -> None:
     models = Models(config)
     server = _Server(
-        uvicorn.Config(app.build(models), log_level="warning", access_log=False, server_header=False, lifespan="off")
+        uvicorn.Config(
+            app.build(models),
+            # None: uvicorn's own configuration would close the log handlers of everything else in this process.
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+        )
     )
     loop = asyncio.get_running_loop()
 

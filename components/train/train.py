@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import shutil
 import time
 from dataclasses import dataclass
 from importlib import metadata
@@ -60,6 +61,7 @@ def train(records: Path, out: Path, settings: TrainConfig) -> dict[str, float]:
     finished = work / "bundle"
     _write(model, card, plan, finished)
     files.publish(finished, out)
+    shutil.rmtree(work)  # the checkpoints
     return metrics
 
 

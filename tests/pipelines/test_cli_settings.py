@@ -78,9 +78,27 @@ def test_text_stays_text() -> None:
 def test_a_folder_is_made_absolute(train: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pictures").mkdir()
-    assert settings.arguments(train, Words(data="pictures")) == {"data": str(tmp_path / "pictures")}
+    assert settings.arguments(train, Words(data="pictures"))["data"] == str(tmp_path / "pictures")
     for other in ("digits", "gs://bucket/pictures", "not-there"):
         assert settings.arguments(train, Words(data=other)) == {"data": other}
+
+
+def test_a_folder_that_changed_has_another_version(train: targets.Target, tmp_path: Path) -> None:
+    def version() -> object:
+        return settings.arguments(train, Words(data=str(tmp_path)))["data_version"]
+
+    seen = [version()]
+    (tmp_path / "a.jpg").write_bytes(b"one")
+    seen.append(version())
+    (tmp_path / "a.jpg").write_bytes(b"other")
+    seen.append(version())
+    (tmp_path / "a.jpg").rename(tmp_path / "b.jpg")
+    seen.append(version())
+    assert len({*seen}) == 4
+    assert version() == seen[-1]
+    assert (
+        settings.arguments(train, Words(data=str(tmp_path), arguments=("data_version=mine",)))["data_version"] == "mine"
+    )
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_pipelines_have_their_names_and_inputs(compiled: Path) -> None:
     for name in ("train", "promote", "train-to-prod"):
         assert _read(compiled / f"{name}.yaml")["pipelineInfo"]["name"] == name
     inputs = _read(compiled / "train-to-prod.yaml")["root"]["inputDefinitions"]["parameters"]
-    assert set(inputs) == {"data", "approvals", *STEPS}
+    assert set(inputs) == {"data", "data_version", "approvals", *STEPS}
     assert inputs["data"]["defaultValue"] == "digit-scenes"
     assert all(inputs[step]["defaultValue"] == {} for step in STEPS)
 
