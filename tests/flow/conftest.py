@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-Towpath = Callable[..., dict[str, Any]]
+Towpath = Callable[..., Any]
 TOWPATH = [sys.executable, "-m", "towpath.pipelines.cli"]
 
 
@@ -20,13 +20,12 @@ TOWPATH = [sys.executable, "-m", "towpath.pipelines.cli"]
 def towpath(tmp_path: Path, own_home: Path) -> Iterator[Towpath]:
     """Runs `towpath …` and gives its JSON; whatever it served is stopped at the end."""
 
-    def run(*words: object) -> dict[str, Any]:
+    def run(*words: object) -> Any:
         done = subprocess.run(
             [*TOWPATH, *map(str, words), "--json"], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr[-4000:]
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        return json.loads(done.stdout)
 
     yield run
     subprocess.run([*TOWPATH, "services", "stop", "--all"], env=os.environ, check=True, capture_output=True)

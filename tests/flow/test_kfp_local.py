@@ -16,6 +16,7 @@ SETTINGS = {
     "train": {"epochs": 2, "batch": 8},
     "benchmark": {"seconds": 0.2},
 }
+TOWPATH = [sys.executable, "-m", "towpath.pipelines.cli"]
 PROGRAM = """
 import json, sys
 from kfp import components, local
@@ -32,7 +33,7 @@ def test_kfps_subprocess_runner_gives_the_same_metrics(towpath: Any, tmp_path: P
         for key, value in SETTINGS[step].items()
     ]  # type: ignore[attr-defined]
     ours = towpath("run", "train", "--data", SETTINGS["data"], *words)
-    towpath("compile", "train", "--out", tmp_path / "compiled")
+    subprocess.run([*TOWPATH, "compile", "train", "--out", str(tmp_path / "compiled")], check=True)
     root = tmp_path / "theirs"
     subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "compiled" / "train.yaml"), str(root), json.dumps(SETTINGS)],

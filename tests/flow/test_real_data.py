@@ -21,4 +21,4 @@ def test_a_weak_model_is_held_with_its_figures_and_nothing_changes(
     assert gate["model"].startswith(name)
     assert f"{figure} " in gate["reasons"]
     assert Path(run["report"]).is_file()
-    assert all(row["version"] is None for row in towpath("status")["environments"])
+    assert towpath("status") == []

@@ -1,0 +1,91 @@
+"""Every command of the README, run in its order as a newcomer would."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.datasets import load_digits
+
+PROJECT = Path(__file__).parents[2]
+STEPS = ("prepare", "train", "evaluate", "quantize", "benchmark")
+# `make demo` has a test of its own (test_demo.py), `make test` runs this one; the environment is active here already;
+# `submit` needs the API of a cluster and is tested in tests/pipelines/test_cli_submit.py.
+ELSEWHERE = ("make demo", "make test", "source .venv/bin/activate", "towpath submit")
+
+
+def commands(readme: Path) -> list[str]:
+    """The indented lines of a README that start with a program."""
+    return re.findall(
+        r"^    ((?:towpath|make|curl|source|python|docker|kubectl) .*)$", readme.read_text(), re.MULTILINE
+    )
+
+
+def test_there_are_commands() -> None:
+    found = commands(PROJECT / "README.md")
+    assert len(found) >= 10
+    assert all(any(line.startswith(start) for line in found) for start in ELSEWHERE)
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path, own_home: Path) -> Iterator[Any]:
+    """A shell in a folder with pictures in one folder a class, and one picture to try."""
+    from PIL import Image
+
+    digits = load_digits()
+    for number, (pixels, label) in enumerate(zip(digits.images[:400], digits.target[:400], strict=True)):
+        if label < 3:
+            folder = tmp_path / "pictures" / ("zero", "one", "two")[label]
+            folder.mkdir(parents=True, exist_ok=True)
+            Image.fromarray((pixels * 15).astype("uint8")).resize((32, 32)).save(folder / f"{number}.png")
+    Image.fromarray((digits.images[0] * 15).astype("uint8")).resize((32, 32)).save(tmp_path / "picture.jpg")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    def run(line: str) -> str:
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr[-3000:]}"
+        return done.stdout
+
+    yield run
+    run("towpath services stop --all")
+
+
+@pytest.mark.slow
+def test_every_command_of_the_readme_works(newcomer: Any) -> None:
+    for line in commands(PROJECT / "README.md"):
+        if line.startswith(ELSEWHERE):
+            continue
+        if "URL" in line:
+            url = re.search(r"http://127\.0\.0\.1:\d+", newcomer("towpath services"))
+            assert url is not None
+            assert '"label":"zero"' in newcomer(line.replace("URL", url[0]).replace("NAME", "pictures")).replace(
+                " ", ""
+            )
+        elif line.startswith("towpath rollback"):
+            # There must be a version before: the same pictures, trained a little longer.
+            newcomer("towpath run train_to_prod --data pictures --set train.epochs=21 --approve legal,fit,cost,live")
+            assert "version" in newcomer(line)
+        elif "train_to_prod" in line:
+            said = newcomer(line)
+            assert said.count("promoted") == 4, said
+        else:
+            newcomer(line)
+
+
+@pytest.mark.slow
+def test_every_step_alone_as_its_readme_says(newcomer: Any) -> None:
+    newcomer("towpath run prepare --data pictures --out prepared")
+    ran = 0
+    for step in STEPS[1:]:
+        for line in commands(PROJECT / "components" / step / "README.md"):
+            newcomer(line)
+            ran += 1
+    assert ran >= 4
