@@ -16,7 +16,7 @@ class Gate(NamedTuple):
     reasons: str
 
 
-@dsl.pipeline(name="promote")
+@dsl.pipeline(name="promote-pipeline")  # not "promote", as in train.py
 def promote(
     name: str,
     version: str,

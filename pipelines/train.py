@@ -19,7 +19,7 @@ class Registered(NamedTuple):
     version: str
 
 
-@dsl.pipeline(name="train")
+@dsl.pipeline(name="train-pipeline")  # not "train": kfp's loader would take the step of that name for the whole
 def train(
     data: str = "digit-scenes",
     data_version: str = "",

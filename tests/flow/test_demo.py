@@ -28,7 +28,7 @@ def test_the_demo_brings_a_good_model_to_prod(towpath: Any, tmp_path: Path) -> N
         assert words in done.stdout
     approved = ("--approve", "legal,fit,cost,live")
     again = towpath("run", "train_to_prod", "--data", "digit-scenes", *approved, "--out", out)
-    tasks = {task["task"].removeprefix("train."): task for task in again["tasks"]}
+    tasks = {task["task"].removeprefix("train-pipeline."): task for task in again["tasks"]}
     assert all(tasks[step]["cached"] for step in ("prepare", "train", "evaluate", "quantize", "benchmark"))
     assert [(gate["environment"], gate["outcome"]) for gate in again["gates"]] == [
         (environment, "promote") for environment in ENVIRONMENTS

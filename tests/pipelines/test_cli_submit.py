@@ -73,7 +73,7 @@ def test_a_pipeline_is_submitted_with_its_arguments(cli: Cli, cluster: Cluster) 
     assert run["experiment_id"] == "experiment-1"
     assert run["runtime_config"]["parameters"] == {"data": "gs://bucket/pictures", "train": {"epochs": 2}}
     spec = run["pipeline_spec"]
-    assert spec["pipelineInfo"]["name"] == "train"
+    assert spec["pipelineInfo"]["name"] == "train-pipeline"
     images = {executor["container"]["image"] for executor in spec["deploymentSpec"]["executors"].values()}
     assert images == {"registry.example.com/ml/train-cpu:7", "registry.example.com/ml/core:7"}
     assert spec["root"]["dag"]["tasks"]["register"]["cachingOptions"] == {}
