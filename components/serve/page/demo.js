@@ -5,6 +5,7 @@ import { $, clear, drawLabels, drawObjects, element, percent } from "./draw.js";
 const VERBS = { detection: "detect", classification: "classify" };
 const DEFAULT_SCORE = 50; // percent: what most detectors call a find
 const LOADING_MS = 1000; // between two questions whether the models are loaded
+const SMALL = 360; // pixels of the longer side, from which a picture is shown as large as it is
 
 let models = [];
 let current = null; // {blob, name, url}: the picture on the stage; url where it is a sample
@@ -144,7 +145,11 @@ function forget() {
 async function stage({ width, height }) {
   const frame = $("frame");
   // The server reads kinds of pictures that a browser does not (TIFF): then the boxes lie on an empty frame.
-  const seen = await $("picture").decode().then(() => true, () => false);
+  const picture = $("picture");
+  const seen = await picture.decode().then(() => true, () => false);
+  // A small picture is shown larger: its boxes could hardly be told apart.
+  const longer = Math.max(picture.naturalWidth, picture.naturalHeight);
+  picture.style.width = seen && longer < SMALL ? `${(SMALL * picture.naturalWidth) / longer}px` : "";
   frame.classList.toggle("blind", !seen);
   frame.style.aspectRatio = seen ? "" : `${width} / ${height}`;
   frame.hidden = false;
@@ -174,7 +179,7 @@ function summary(shown) {
   if (!shown.length) return `No objects found.${rest}`;
   const counts = new Map();
   for (const { label } of shown) counts.set(label, (counts.get(label) || 0) + 1);
-  const kinds = [...counts].map(([label, count]) => `${count} ${label}`).join(", ");
+  const kinds = [...counts].map(([label, count]) => `${count} × ${label}`).join(", ");
   return `${shown.length} ${shown.length === 1 ? "object" : "objects"}: ${kinds}.${rest}`;
 }
 

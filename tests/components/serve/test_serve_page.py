@@ -119,7 +119,7 @@ def test_a_picture_gets_the_boxes_that_the_api_gives(page: Page, server: Served,
     answer = server.client.post("/v1/models/squares:detect", content=PICTURE).json()
     expected = [(one["label"], one["score"], one["box"]) for one in answer["objects"]]
     assert page.drawn() == expected
-    assert page.find("#status").text == "3 objects: 2 bright, 1 dark."
+    assert page.find("#status").text == "3 objects: 2 × bright, 1 × dark."
     assert "squares, version 7" in page.find("#facts").text
     curl = page.find("#curl").text
     assert curl == f"curl --data-binary '@some squares.png' {server.url}/v1/models/squares:detect"
@@ -145,7 +145,7 @@ def test_the_slider_filters_at_once(page: Page, picture: Path) -> None:
     slider = page.find("#score")
     slider.send_keys(*[Keys.ARROW_RIGHT] * 20)  # from 50 to 70 %
     assert [label for label, _, _ in page.drawn()] == ["bright", "dark"]
-    assert page.find("#status").text == "2 objects: 1 bright, 1 dark. 1 more with lower scores."
+    assert page.find("#status").text == "2 objects: 1 × bright, 1 × dark. 1 more with lower scores."
     slider.send_keys(Keys.END)
     assert page.drawn() == []
     slider.send_keys(Keys.HOME)
