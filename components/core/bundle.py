@@ -159,16 +159,8 @@ def read(folder: str | Path) -> Bundle:
         BundleError: no bundle, another format version, a field that is missing or wrong, or a path that leaves it.
     """
     folder = Path(folder)
-    if not (folder / FILE).is_file():
-        raise BundleError(f"{folder}: there is no {FILE}.", "Give the model folder that `towpath run train` wrote.")
-    value = files.read_json(folder / FILE, "the model card")
-    version = value.get("format_version") if isinstance(value, dict) else None
-    if version != FORMAT_VERSION:
-        raise BundleError(f"{folder / FILE}: its format version is {version}: this Towpath reads {FORMAT_VERSION}.")
-    try:
-        card = _card(value)
-    except (KeyError, TypeError, ValueError) as error:
-        raise BundleError(f"{folder / FILE}: a field is missing or wrong ({error}).") from error
+    hint = "Give the model folder that `towpath run train` wrote."
+    card = files.read_versioned(folder / FILE, FORMAT_VERSION, _card, BundleError, hint)
     names = [*card.variants, *(sample.file for sample in card.samples)]
     for name in names:
         if Path(name).name != name or name in ("", ".", ".."):

@@ -7,14 +7,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import DataError, RetryError
 
 CHUNK = 1 << 20
+T = TypeVar("T")
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -54,6 +55,31 @@ def read_json(path: Path, what: str) -> Any:
         raise DataError(f"{path}: {what} is not there.") from error
     except ValueError as error:
         raise DataError(f"{path}: {what} is not readable JSON ({error}).") from error
+
+
+def read_versioned(path: Path, version: int, parse: Callable[[Any], T], error: type[DataError], hint: str) -> T:
+    """Reads a JSON file of ours that has a `format_version`.
+
+    Args:
+        path: the file.
+        version: the format version that is read.
+        parse: makes the result of the JSON value.
+        error: raised where the file does not fit.
+        hint: what to do where the file is not there.
+
+    Raises:
+        DataError: as `error`: no file, no JSON, another version, or a field that is missing or wrong.
+    """
+    if not path.is_file():
+        raise error(f"{path.parent}: there is no {path.name}.", hint)
+    value = read_json(path, "the file")
+    found = value.get("format_version") if isinstance(value, dict) else None
+    if found != version:
+        raise error(f"{path}: its format version is {found}: this Towpath reads {version}.")
+    try:
+        return parse(value)
+    except (KeyError, TypeError, ValueError) as cause:
+        raise error(f"{path}: a field is missing or wrong ({cause}).") from cause
 
 
 def partial(out: Path) -> Path:

@@ -132,16 +132,8 @@ def read(folder: str | Path) -> Records:
         RecordsError: no manifest, one of another format version, or a shard that is missing or of another size.
     """
     folder = Path(folder)
-    if not (folder / FILE).is_file():
-        raise RecordsError(f"{folder}: there is no {FILE}.", "Give the folder that `towpath run prepare` wrote.")
-    value = files.read_json(folder / FILE, "the manifest")
-    version = value.get("format_version") if isinstance(value, dict) else None
-    if version != FORMAT_VERSION:
-        raise RecordsError(f"{folder / FILE}: its format version is {version}: this Towpath reads {FORMAT_VERSION}.")
-    try:
-        manifest = _manifest(value)
-    except (KeyError, TypeError, ValueError) as error:
-        raise RecordsError(f"{folder / FILE}: a field is missing or wrong ({error}).") from error
+    hint = "Give the folder that `towpath run prepare` wrote."
+    manifest = files.read_versioned(folder / FILE, FORMAT_VERSION, _manifest, RecordsError, hint)
     for split in manifest.splits.values():
         for shard in split.shards:
             _check(folder / shard.path, shard)

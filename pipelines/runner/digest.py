@@ -7,13 +7,11 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ... import __version__
-
-_CHUNK = 1 << 20
+from ...components.core.files import file_digest
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def _mark(name: str, file: Path, known: Mapping[str, Mark] | None) -> Mark:
     before = (known or {}).get(name)
     if before is not None and (before.size, before.mtime_ns) == (status.st_size, status.st_mtime_ns):
         return before
-    return Mark(status.st_size, status.st_mtime_ns, of_file(file))
+    return Mark(status.st_size, status.st_mtime_ns, file_digest(file))
 
 
 def of_tree(tree: Mapping[str, Mark]) -> str:
@@ -74,15 +72,6 @@ def of_json(value: Any) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def of_file(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-@cache
 def of_package() -> str:
     """The digest of the steps' own files: what components import, code and the data beside it.
 
@@ -90,7 +79,7 @@ def of_package() -> str:
     """
     root = Path(__file__).parents[2] / "components"
     files = sorted((file.relative_to(root).as_posix(), file) for file in _package_files(root))
-    return of_json([__version__, [[name, of_file(file)] for name, file in files]])
+    return of_json([__version__, [[name, file_digest(file)] for name, file in files]])
 
 
 def _package_files(root: Path) -> Iterator[Path]:
