@@ -57,9 +57,10 @@ def train(records: Path, out: Path, settings: TrainConfig) -> dict[str, float]:
     fingerprint = hashlib.sha256(f"{data.digest}{json.dumps(config.dump(settings))}".encode()).hexdigest()
     work = files.partial(out)
     model, metrics = _fit(plan, work / "checkpoints", fingerprint)
-    card = _card(plan, model, metrics)
+    samples = _samples(plan)
+    card = _card(plan, model, metrics, tuple(sample for sample, _ in samples))
     finished = work / "bundle"
-    _write(model, card, plan, finished)
+    _write(model, card, samples, finished)
     files.publish(finished, out)
     shutil.rmtree(work)  # the checkpoints
     return metrics
@@ -176,7 +177,7 @@ def _watch(bar: progress.Bar) -> Any:
     return Watch()
 
 
-def _card(plan: Plan, model: Any, metrics: dict[str, float]) -> bundle.ModelCard:
+def _card(plan: Plan, model: Any, metrics: dict[str, float], samples: tuple[bundle.Sample, ...]) -> bundle.ModelCard:
     data = plan.data.manifest
     return bundle.ModelCard(
         name=plan.settings.name or data.name,
@@ -192,17 +193,17 @@ def _card(plan: Plan, model: Any, metrics: dict[str, float]) -> bundle.ModelCard
         training=config.dump(plan.settings),
         records_digest=plan.data.digest,
         packages=_versions(),
-        samples=tuple(sample for sample, _ in _samples(plan)),
+        samples=samples,
     )
 
 
-def _write(model: Any, card: bundle.ModelCard, plan: Plan, folder: Path) -> None:
+def _write(model: Any, card: bundle.ModelCard, samples: list[tuple[bundle.Sample, bytes]], folder: Path) -> None:
     from . import export
 
     with files.explained(folder):
         export.saved_model(model, card, folder)
         (folder / bundle.SAMPLES).mkdir(exist_ok=True)
-        for sample, data in _samples(plan):
+        for sample, data in samples:
             files.write_bytes(folder / bundle.SAMPLES / sample.file, data)
         bundle.write(card, folder)
 
