@@ -12,7 +12,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from towpath.components.core import files, registry
+from towpath.components.core import files
+from towpath.components.core.release import registry
 
 ARGUMENTS = "arguments"
 

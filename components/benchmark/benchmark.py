@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ..core import bundle, progress
-from ..core.bundle import Bundle
+from ..core import progress
 from ..core.config import nearest
-from ..core.engine import SAVED_MODEL
 from ..core.errors import BundleError, ConfigError
-from ..core.predictor import Predictor
+from ..core.models import bundle
+from ..core.models.bundle import Bundle
+from ..core.models.engines.base import SAVED_MODEL
+from ..core.models.predictor import Predictor
 from .config import BenchmarkConfig
 
 WARM_UP = 5

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..core import bundle, environments, progress, registry
-from ..core.backend import backend
-from ..core.bundle import Bundle
-from ..core.environments import Health, Limits, Load, Predictions, Regression, Smoke
-from ..core.manifest import Task
-from ..core.registry import Version
-from ..core.results import CheckResult, Results
-from ..core.service_state import Server
+from ..core import progress
+from ..core.backends.base import backend
+from ..core.backends.local.service_state import Server
+from ..core.data.manifest import Task
+from ..core.models import bundle
+from ..core.models.bundle import Bundle
+from ..core.release import environments, registry
+from ..core.release.environments import Health, Limits, Load, Predictions, Regression, Smoke
+from ..core.release.registry import Version
+from ..core.release.results import CheckResult, Results
 from . import compare, load_test
 from .ask import AnswerError, Service
 from .config import CheckConfig

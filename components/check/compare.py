@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.bundle import Bundle, Sample
-from ..core.environments import Predictions, Regression
-from ..core.results import CheckResult
-from ..core.service_state import Server
+from ..core.backends.local.service_state import Server
+from ..core.models.bundle import Bundle, Sample
+from ..core.release.environments import Predictions, Regression
+from ..core.release.results import CheckResult
 from .ask import Answer, AnswerError, Service
 from .matching import matches
 

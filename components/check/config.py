@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core import config
-from ..core.backend import BackendName
+from ..core.backends.base import BackendName
 
 
 @dataclass(frozen=True)

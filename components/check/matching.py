@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.boxes import Boxes, pairwise_iou
+from ..core.data.boxes import Boxes, pairwise_iou
 
 MIN_IOU = 0.5  # the overlap at which COCO and Pascal VOC call a box found
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core import config
-from ..core.backend import BackendName
-from ..core.service_state import READY_SECONDS
+from ..core.backends.base import BackendName
+from ..core.backends.local.service_state import READY_SECONDS
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..core import registry
-from ..core.backend import backend
-from ..core.service_state import ServedModel
+from ..core.backends.base import backend
+from ..core.backends.local.service_state import ServedModel
+from ..core.release import registry
 from .config import DeployConfig
 
 

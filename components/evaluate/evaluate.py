@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core import boxes as box_math
-from ..core import bundle, files, manifest
-from ..core.engine import SAVED_MODEL
+from ..core import files
+from ..core.data import boxes as box_math
+from ..core.data import manifest
+from ..core.data.records import Example
 from ..core.errors import RecordsError
-from ..core.metrics import Scores
-from ..core.predictor import Prediction, Predictor
-from ..core.records import Example
-from ..core.scoring import score
+from ..core.models import bundle
+from ..core.models.engines.base import SAVED_MODEL
+from ..core.models.predictor import Prediction, Predictor
+from ..core.scoring.metrics import Scores
+from ..core.scoring.score import score
 from . import report
 from .config import EvaluateConfig
 

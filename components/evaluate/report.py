@@ -10,12 +10,12 @@ import jinja2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from ..core import picture
-from ..core.bundle import ModelCard
-from ..core.manifest import Manifest
-from ..core.metrics import Scores, headline
-from ..core.predictor import Prediction
-from ..core.records import Example
+from ..core.data import picture
+from ..core.data.manifest import Manifest
+from ..core.data.records import Example
+from ..core.models.bundle import ModelCard
+from ..core.models.predictor import Prediction
+from ..core.scoring.metrics import Scores, headline
 
 # Pictures are shown at this longer side, pixels: large enough to see a box, small enough for a page of some hundred KB.
 SHOWN_SIDE = 320

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.records import Example
+from ..core.data.records import Example
 from .pictures import Stored
 from .source import Item, Object, Problems
 

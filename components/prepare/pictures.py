@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from ..core.picture import PictureError, decode, open_picture
+from ..core.data.picture import PictureError, decode, open_picture
 
 QUALITY = 95  # of pictures that are encoded anew: what is lost cannot be seen
 _ORIENTATION, _GPS = 0x0112, 0x8825  # EXIF tags

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 from ..core import config as configs
-from ..core import files, manifest, progress
+from ..core import files, progress
+from ..core.data import manifest
+from ..core.data.manifest import SPLITS, Manifest
 from ..core.errors import ConfigError, DataError
-from ..core.manifest import SPLITS, Manifest
 from .config import PrepareConfig
 from .readers import builtin, detect
 from .shards import write_split

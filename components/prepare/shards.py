@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..core import files, records
-from ..core.manifest import Shard, Split
-from ..core.picture import MAX_BYTES, PictureError
+from ..core import files
+from ..core.data import records
+from ..core.data.manifest import Shard, Split
+from ..core.data.picture import MAX_BYTES, PictureError
 from ..core.progress import Bar
 from .config import PrepareConfig
 from .objects import to_example

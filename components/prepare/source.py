@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..core.data.manifest import Skipped, Task
 from ..core.errors import DataError
-from ..core.manifest import Skipped, Task
 from .config import PrepareConfig
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")

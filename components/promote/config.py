@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core.backend import BackendName
+from ..core.backends.base import BackendName
 
 
 @dataclass(frozen=True)

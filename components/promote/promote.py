@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..core import config as configs
-from ..core import environments, evidence, registry
-from ..core import results as check_results
-from ..core.backend import Backend, backend
-from ..core.environments import Rules
+from ..core.backends.base import Backend, backend
 from ..core.errors import ConfigError, TowpathError
-from ..core.registry import Version
-from ..core.results import Results
+from ..core.release import environments, evidence, registry
+from ..core.release import results as check_results
+from ..core.release.environments import Rules
+from ..core.release.registry import Version
+from ..core.release.results import Results
 from .config import PromoteConfig
 from .decide import Finding, decide
 from .page import decision_page

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..core import config as configs
-from ..core import evidence, registry, services
-from ..core.backend import Backend, backend
+from ..core.backends.base import Backend, backend
+from ..core.backends.local import services
+from ..core.backends.local.service_state import ServedModel
 from ..core.errors import ConfigError, RetryError, TowpathError
-from ..core.service_state import ServedModel
+from ..core.release import evidence, registry
 from .config import PromoteConfig
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core import environments, evidence, registry, services
-from ..core.backend import backend
+from ..core.backends.base import backend
+from ..core.backends.local import services
+from ..core.release import environments, evidence, registry
 from .config import PromoteConfig
 
 

@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core import bundle, files, manifest, picture, progress
-from ..core.bundle import Bundle, Variant
-from ..core.engine import INPUT, RAW
+from ..core import files, progress
+from ..core.data import manifest, picture
+from ..core.data.manifest import Records
 from ..core.errors import BundleError, MissingError, RecordsError
-from ..core.manifest import Records
-from ..core.metrics import headline
-from ..core.predictor import Predictor
-from ..core.scoring import score
+from ..core.models import bundle
+from ..core.models.bundle import Bundle, Variant
+from ..core.models.engines.base import INPUT, RAW
+from ..core.models.predictor import Predictor
+from ..core.scoring.metrics import headline
+from ..core.scoring.score import score
 from .config import QuantizeConfig
 
 FLOAT32, INT8 = "float32", "int8"

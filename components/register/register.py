@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core import bundle, progress, registry
-from ..core.registry import Version
+from ..core import progress
+from ..core.models import bundle
+from ..core.release import registry
+from ..core.release.registry import Version
 from .config import RegisterConfig
 
 

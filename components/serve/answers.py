@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.predictor import Prediction
+from ..core.models.predictor import Prediction
 from .failures import Refused
 
 BEST_LABELS = 5

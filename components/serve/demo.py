@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 from PIL import Image
 
-from ..core.picture import open_picture
+from ..core.data.picture import open_picture
 from .failures import Refused
 from .models import Models
 

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from ..core.picture import PictureError
+from ..core.data.picture import PictureError
 
 
 class Refused(Exception):

@@ -15,11 +15,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..core import bundle, config
-from ..core.bundle import Bundle
+from ..core import config
+from ..core.data.picture import PAD, PictureError, Placement
 from ..core.errors import BundleError, ConfigError
-from ..core.picture import PAD, PictureError, Placement
-from ..core.predictor import Prediction, Predictor, Prepared
+from ..core.models import bundle
+from ..core.models.bundle import Bundle
+from ..core.models.predictor import Prediction, Predictor, Prepared
 from .config import ServeConfig
 from .failures import Refused
 from .metrics import Phase

@@ -6,7 +6,7 @@ import time
 
 from fastapi import APIRouter, Request, Response
 
-from ..core.manifest import Task
+from ..core.data.manifest import Task
 from . import answers, body
 from .failures import Refused, reply
 from .metrics import Metrics, Phase

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..core import anchors as anchor_math
-from ..core.boxes import MAX_SIZE_OFFSET, OFFSET_SCALE
-from ..core.bundle import SAVED_MODEL, ModelCard
-from ..core.engine import INPUT, RAW
+from ..core.data.boxes import MAX_SIZE_OFFSET, OFFSET_SCALE
 from ..core.errors import BundleError
+from ..core.models import anchors as anchor_math
+from ..core.models.bundle import SAVED_MODEL, ModelCard
+from ..core.models.engines.base import INPUT, RAW
 
 
 def saved_model(model: Any, card: ModelCard, folder: Path) -> None:
@@ -47,7 +47,7 @@ def _raw(model: Any, image: Any) -> dict[str, Any]:
 
 
 def _detect(model: Any, image: Any, card: ModelCard) -> dict[str, Any]:
-    """The same as `core.detection`, in the graph."""
+    """The same as `core.models.detection`, in the graph."""
     if card.anchors is None or card.post is None:
         raise BundleError(f"The detector {card.name} has no anchors or no post-processing.")
     outputs = _raw(model, image)

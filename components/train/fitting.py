@@ -7,9 +7,9 @@ from itertools import islice
 
 import numpy as np
 
-from ..core.anchors import AnchorSpec
-from ..core.manifest import Records
-from ..core.records import Example
+from ..core.data.manifest import Records
+from ..core.data.records import Example
+from ..core.models.anchors import AnchorSpec
 
 # Pictures looked at: enough for a median and a tenth, and read in about a second.
 LOOKED_AT = 2000

@@ -1,6 +1,6 @@
 """The input pipeline: shards to batches with TensorFlow's ops, in parallel, the same for the same seed.
 
-What evaluation and serving do with NumPy (`core.picture`) happens here with tf.image; a test holds the two together.
+What evaluation and serving do with NumPy (`core.data.picture`) happens here with tf.image; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..core import picture
-from ..core.boxes import OFFSET_SCALE, Boxes
-from ..core.manifest import Task
+from ..core.data import picture
+from ..core.data.boxes import OFFSET_SCALE, Boxes
+from ..core.data.manifest import Task
 from .losses import RetinaNetLoss
 
 # Overlap from which an anchor learns a box, and below which it is background. Source: Lin et al. 2017, section 4.

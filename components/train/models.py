@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from ..core.anchors import AnchorSpec
+from ..core.models.anchors import AnchorSpec
 from . import backbones
 from .config import TrainConfig
 from .losses import RetinaNetLoss

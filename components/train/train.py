@@ -13,13 +13,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..core import anchors as anchor_math
-from ..core import bundle, config, files, manifest, progress
-from ..core.anchors import AnchorSpec
+from ..core import config, files, progress
+from ..core.data import manifest
+from ..core.data.manifest import Records
 from ..core.errors import ConfigError, MissingError
-from ..core.hardware import Devices, devices
-from ..core.manifest import Records
+from ..core.models import anchors as anchor_math
+from ..core.models import bundle
+from ..core.models.anchors import AnchorSpec
 from .config import TrainConfig
+from .hardware import Devices, devices
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ...components.core import environments
 from ...components.core.errors import ConfigError
+from ...components.core.release import environments
 from . import console, settings, targets
 from .options import Approvals, AsJson, Settings
 from .run import execute
@@ -55,7 +55,7 @@ def promote(
     given = (f"name={name}", f"version={version}", f"environment={to}")
     arguments = settings.arguments(target, settings.Words(None, tuple(set_ or ()), given, (), tuple(approve or ())))
     environments.find(environments.read(arguments.get("promote", {}).get("environments")), to)
-    from ...components.core import registry
+    from ...components.core.release import registry
 
     arguments["version"] = registry.get(name, version or None).version
     execute(target.source, arguments, out, name=None, cache=True, as_json=as_json)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ...components.core import services
+from ...components.core.backends.local import services
 from ...components.core.errors import ConfigError
 from . import console
 from .options import AsJson

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...components.core import services
+from ...components.core.backends.local import services
 from ..runner import Artifact, Run, State, TaskRun
 from . import console, figures
 

@@ -13,9 +13,11 @@ from types import ModuleType
 import pytest
 from PIL import Image
 
-from towpath.components.core import bundle, mlflow_client, registry, services
-from towpath.components.core.bundle import Sample
-from towpath.components.core.registry import Version
+from towpath.components.core.backends.local import services
+from towpath.components.core.models import bundle
+from towpath.components.core.models.bundle import Sample
+from towpath.components.core.release import mlflow_client, registry
+from towpath.components.core.release.registry import Version
 
 COLOURS = {"red": (230, 20, 20), "green": (20, 230, 20), "blue": (20, 20, 230)}
 BRIGHT = (250, 250, 250)

@@ -11,7 +11,7 @@ import docker_engine
 import pytest
 from PIL import Image
 
-from towpath.components.core.bundle import Sample
+from towpath.components.core.models.bundle import Sample
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from towpath.components.core import bundle
+from towpath.components.core.models import bundle
 
 # In place of `towpath run`, which takes minutes: a model that came as far as staging.
 PIPELINE = """
@@ -23,7 +23,8 @@ services:
       - -ec
       - |
         python -c "
-        from towpath.components.core import bundle, registry
+        from towpath.components.core.models import bundle
+        from towpath.components.core.release import registry
         version = registry.register(bundle.read('/bundle'), {{'map50': 0.9}})
         for environment in ('demo', 'app-demo', 'staging'):
             registry.set_held(version.name, version.version, environment)

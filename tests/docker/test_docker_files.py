@@ -14,7 +14,8 @@ import yaml
 from packaging.requirements import Requirement
 
 import towpath
-from towpath.components.core import bundle, registry
+from towpath.components.core.models import bundle
+from towpath.components.core.release import registry
 
 ENVIRONMENTS = {"demo": 8501, "app-demo": 8502, "staging": 8503, "prod": 8504}
 

@@ -16,8 +16,8 @@ import pytest
 from docker_engine import DOCKER
 
 import towpath
-from towpath.components.core import bundle
-from towpath.components.core.predictor import Predictor
+from towpath.components.core.models import bundle
+from towpath.components.core.models.predictor import Predictor
 
 LARGEST_SERVE = 450e6  # bytes; the base image that engine-up makes is half of it
 LOCKED_DOWN = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from towpath.components.core import manifest
+from towpath.components.core.data import manifest
 
 PROJECT = Path(__file__).parents[2]
 ENVIRONMENTS = ["demo", "app-demo", "staging", "prod"]

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from ...core.boxes import areas
+from ...core.data.boxes import areas
+from ...core.data.manifest import SPLITS
 from ...core.errors import MissingError
-from ...core.manifest import SPLITS
 from ..config import PrepareConfig
 from ..source import Item, Object, Source
 

@@ -7,10 +7,11 @@ import pytest
 
 from towpath.components.check.check import check
 from towpath.components.check.config import CheckConfig
-from towpath.components.core import results, services
+from towpath.components.core.backends.local import services
 from towpath.components.core.errors import ConfigError
-from towpath.components.core.registry import Version
-from towpath.components.core.results import CheckResult, Results
+from towpath.components.core.release import results
+from towpath.components.core.release.registry import Version
+from towpath.components.core.release.results import CheckResult, Results
 from towpath.components.deploy.config import DeployConfig
 from towpath.components.deploy.deploy import deploy
 

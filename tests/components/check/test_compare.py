@@ -12,9 +12,9 @@ import pytest
 from towpath.components.check.ask import Service
 from towpath.components.check.compare import regression
 from towpath.components.check.matching import matches
-from towpath.components.core import bundle
-from towpath.components.core.environments import Regression
-from towpath.components.core.service_state import ServedModel, Server
+from towpath.components.core.backends.local.service_state import ServedModel, Server
+from towpath.components.core.models import bundle
+from towpath.components.core.release.environments import Regression
 
 
 def test_boxes_match_once_and_within_their_class() -> None:

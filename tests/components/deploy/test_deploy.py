@@ -5,9 +5,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from towpath.components.core import config, registry, services
+from towpath.components.core import config
+from towpath.components.core.backends.local import services
 from towpath.components.core.errors import ConfigError
-from towpath.components.core.registry import Version
+from towpath.components.core.release import registry
+from towpath.components.core.release.registry import Version
 from towpath.components.deploy.config import DeployConfig
 from towpath.components.deploy.deploy import deploy
 

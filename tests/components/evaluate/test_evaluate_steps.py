@@ -11,9 +11,10 @@ import pytest
 
 from towpath.components.benchmark.benchmark import benchmark, price_per_hour
 from towpath.components.benchmark.config import BenchmarkConfig
-from towpath.components.core import bundle, manifest
+from towpath.components.core.data import manifest
 from towpath.components.core.errors import BundleError, ConfigError, RecordsError
-from towpath.components.core.predictor import Predictor
+from towpath.components.core.models import bundle
+from towpath.components.core.models.predictor import Predictor
 from towpath.components.evaluate.config import EvaluateConfig
 from towpath.components.evaluate.evaluate import PREDICTIONS, REPORT, evaluate
 from towpath.components.prepare.config import PrepareConfig

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from towpath.components.core import manifest
-from towpath.components.core.boxes import areas, pairwise_iou
 from towpath.components.core.config import load
+from towpath.components.core.data import manifest
+from towpath.components.core.data.boxes import areas, pairwise_iou
 from towpath.components.core.errors import ConfigError
 from towpath.components.prepare.config import PrepareConfig
 from towpath.components.prepare.prepare import prepare

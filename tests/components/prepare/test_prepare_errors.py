@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_sets import annotate, picture
 
-from towpath.components.core import manifest
+from towpath.components.core.data import manifest
 from towpath.components.core.errors import ConfigError, DataError, RetryError
 from towpath.components.prepare.config import PrepareConfig
 from towpath.components.prepare.prepare import prepare

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tiny_sets import annotate, picture
 
-from towpath.components.core import manifest
+from towpath.components.core.data import manifest
+from towpath.components.core.data.records import Example
 from towpath.components.core.files import tree_digest
-from towpath.components.core.records import Example
 from towpath.components.prepare.config import PrepareConfig
 from towpath.components.prepare.prepare import prepare
 from towpath.components.prepare.splits import named

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from towpath.components.core.picture import PictureError, decode, open_picture
+from towpath.components.core.data.picture import PictureError, decode, open_picture
 from towpath.components.prepare.pictures import to_store
 
 

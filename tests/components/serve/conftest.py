@@ -9,7 +9,7 @@ import pytest
 import tiny_models
 from live_server import Served, launch, squares
 
-from towpath.components.core.bundle import Sample
+from towpath.components.core.models.bundle import Sample
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from live_server import Served, encoded, plain, squares
 
-from towpath.components.core import bundle
-from towpath.components.core.predictor import Predictor
+from towpath.components.core.models import bundle
+from towpath.components.core.models.predictor import Predictor
 
 
 def b64(picture: bytes) -> dict[str, str]:

@@ -13,8 +13,8 @@ import tiny_models
 from live_server import Served, launch, squares
 from prometheus_client.parser import text_string_to_metric_families
 
-from towpath.components.core import bundle
-from towpath.components.core.bundle import Sample
+from towpath.components.core.models import bundle
+from towpath.components.core.models.bundle import Sample
 from towpath.components.serve.__main__ import main
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from ai_edge_litert import schema_py_generated as schema
 
-from towpath.components.core import bundle
-from towpath.components.core.anchors import AnchorSpec
-from towpath.components.core.bundle import ModelCard, PostProcess, Sample, Variant
+from towpath.components.core.models import bundle
+from towpath.components.core.models.anchors import AnchorSpec
+from towpath.components.core.models.bundle import ModelCard, PostProcess, Sample, Variant
 
 CELL = 8
 SIDE = 64

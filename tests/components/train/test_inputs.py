@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from towpath.components.core import anchors as anchor_math
-from towpath.components.core import boxes as box_math
-from towpath.components.core import manifest, picture
-from towpath.components.core.anchors import AnchorSpec
+from towpath.components.core.data import boxes as box_math
+from towpath.components.core.data import manifest, picture
+from towpath.components.core.models import anchors as anchor_math
+from towpath.components.core.models.anchors import AnchorSpec
 from towpath.components.prepare.config import PrepareConfig
 from towpath.components.prepare.prepare import prepare
 from towpath.components.train import inputs

@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from towpath.components.core import bundle, files, manifest
+from towpath.components.core import files
+from towpath.components.core.data import manifest
 from towpath.components.core.errors import ConfigError, RecordsError
-from towpath.components.core.predictor import Predictor
+from towpath.components.core.models import bundle
+from towpath.components.core.models.predictor import Predictor
 from towpath.components.prepare.config import PrepareConfig
 from towpath.components.prepare.prepare import prepare
 from towpath.components.train.config import TrainConfig

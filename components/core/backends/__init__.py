@@ -1,0 +1,1 @@
+"""Where a version runs: one contract, one module or folder a backend."""

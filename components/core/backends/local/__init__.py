@@ -1,0 +1,1 @@
+"""The local backend: supervised server processes on this machine."""

@@ -1,0 +1,87 @@
+"""Boxes as arrays: [N, 4], (y_min, x_min, y_max, x_max).
+
+Relative boxes lie in [0, 1] of their picture's height and width. A name ending in `_px` means pixels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ShapeError
+
+Boxes = npt.NDArray[np.float32]
+
+# What a box's offsets are divided by before the model learns them, so that all four have about unit variance.
+# Source: Ren et al. 2015, Faster R-CNN, and its published code.
+OFFSET_SCALE = np.array([0.1, 0.1, 0.2, 0.2], np.float32)
+# exp() of a larger size offset is a box a thousand times its anchor: a diverged model, not a box.
+MAX_SIZE_OFFSET = float(np.log(1000.0 / 16))
+
+
+def areas(boxes: Boxes) -> npt.NDArray[np.float32]:
+    """Area of each box, 0 where it has none. Args: boxes [N, 4]. Returns: [N]."""
+    sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
+    result: npt.NDArray[np.float32] = sides[:, 0] * sides[:, 1]
+    return result
+
+
+def pairwise_iou(a: Boxes, b: Boxes) -> npt.NDArray[np.float32]:
+    """Overlap of every box in `a` with every box in `b`.
+
+    Args:
+        a: [N, 4] float32, (y_min, x_min, y_max, x_max), pixels or relative.
+        b: [M, 4] float32, same convention.
+
+    Returns:
+        [N, M] float32 in [0, 1]; 0 where either box has no area.
+
+    Raises:
+        ShapeError: when the last axis is not 4.
+
+    Source: Everingham et al. 2010, section 4.2.
+    """
+    for boxes in (a, b):
+        if boxes.ndim != 2 or boxes.shape[1] != 4:
+            raise ShapeError(f"Boxes have shape {boxes.shape}: it must be [N, 4].")
+    top_left = np.maximum(a[:, None, :2], b[None, :, :2])
+    bottom_right = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    sides = np.maximum(bottom_right - top_left, 0)
+    shared = sides[..., 0] * sides[..., 1]
+    union = areas(a)[:, None] + areas(b)[None, :] - shared
+    result: npt.NDArray[np.float32] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    return result
+
+
+def encode(boxes: Boxes, anchors: Boxes) -> npt.NDArray[np.float32]:
+    """Offsets that turn each anchor into its box.
+
+    Args:
+        boxes: [N, 4] in the anchors' unit, each with area.
+        anchors: [N, 4].
+
+    Returns:
+        [N, 4] float32: centre offsets (y, x) in anchor sides, log size ratios (height, width), over OFFSET_SCALE.
+
+    Source: Ren et al. 2015, section 3.1.2, equation 2.
+    """
+    centre, side = _centres(boxes)
+    anchor_centre, anchor_side = _centres(anchors)
+    offsets = np.concatenate([(centre - anchor_centre) / anchor_side, np.log(side / anchor_side)], axis=-1)
+    result: npt.NDArray[np.float32] = (offsets / OFFSET_SCALE).astype(np.float32)
+    return result
+
+
+def decode(offsets: npt.NDArray[np.float32], anchors: Boxes) -> Boxes:
+    """The inverse of `encode`. Args: offsets [..., N, 4], anchors [N, 4]. Returns: boxes [..., N, 4]."""
+    offsets = offsets * OFFSET_SCALE
+    anchor_centre, anchor_side = _centres(anchors)
+    centre = offsets[..., :2] * anchor_side + anchor_centre
+    side = np.exp(np.minimum(offsets[..., 2:], MAX_SIZE_OFFSET)) * anchor_side
+    result: Boxes = np.concatenate([centre - side / 2, centre + side / 2], axis=-1)
+    return result
+
+
+def _centres(boxes: Boxes) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    side = (boxes[..., 2:] - boxes[..., :2]).astype(np.float32, copy=False)
+    return boxes[..., :2] + side * np.float32(0.5), side

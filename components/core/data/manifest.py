@@ -1,0 +1,167 @@
+"""The manifest: what a set of records holds. It travels between steps; the shards may lie elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from .. import files
+from ..errors import RecordsError
+from .records import Example, read_examples
+
+FILE = "manifest.json"
+FORMAT_VERSION = 1
+
+Task = Literal["detection", "classification"]
+SPLITS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One TFRecord file.
+
+    Args:
+        path: relative to the manifest's folder, or an absolute path or URI.
+        examples: labelled pictures in it.
+        bytes: size of the file.
+        sha256: of the file.
+    """
+
+    path: str
+    examples: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """The shards of one split, with how many objects (or pictures) of each class they hold."""
+
+    shards: tuple[Shard, ...]
+    examples: int
+    objects: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """What was left out, and why: a picture, or a box of one."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a set of records holds.
+
+    Args:
+        name: of the data set; models trained on it take it as their name.
+        task: what its labels are for.
+        classes: names; a label is an index into them.
+        splits: "train", "val", "test", those that the source gave.
+        skipped: pictures that could not be used.
+        dropped_boxes: boxes that could not be used.
+        source: format and place that the records came from.
+        config: the config that prepared them.
+        mirror: a mirrored picture is still a right example; not so for digits or text.
+    """
+
+    name: str
+    task: Task
+    classes: tuple[str, ...]
+    splits: dict[str, Split]
+    skipped: tuple[Skipped, ...] = ()
+    dropped_boxes: tuple[Skipped, ...] = ()
+    source: dict[str, str] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    mirror: bool = True
+    format_version: int = FORMAT_VERSION
+
+    def split(self, *names: str) -> str:
+        """The first of the named splits that holds examples.
+
+        Raises:
+            RecordsError: none does; it lists those that do.
+        """
+        for name in names:
+            if name in self.splits and self.splits[name].examples:
+                return name
+        there = ", ".join(name for name, split in self.splits.items() if split.examples) or "none"
+        raise RecordsError(f"The records '{self.name}' have no split {' or '.join(names)} (with examples: {there}).")
+
+
+@dataclass(frozen=True)
+class Records:
+    """A manifest and the folder that it was read from."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the manifest, which holds the shards' own: names the content of the whole set."""
+        return files.file_digest(self.folder / FILE)
+
+    def shards(self, split: str) -> list[Path]:
+        """The files of a split."""
+        return [self.folder / shard.path for shard in self.manifest.splits[split].shards]
+
+    def examples(self, split: str, limit: int | None = None) -> Iterator[Example]:
+        """The examples of a split in the shards' order, at most `limit`."""
+        count = 0
+        for shard in self.shards(split):
+            for example in read_examples(shard):
+                if count == limit:
+                    return
+                yield example
+                count += 1
+
+
+def write(manifest: Manifest, folder: Path) -> None:
+    """Writes the manifest into the folder of its records."""
+    files.write_json(folder / FILE, dataclasses.asdict(manifest))
+
+
+def read(folder: str | Path) -> Records:
+    """Reads records: their manifest, and that every shard is there with its size.
+
+    Raises:
+        RecordsError: no manifest, one of another format version, or a shard that is missing or of another size.
+    """
+    folder = Path(folder)
+    hint = "Give the folder that `towpath run prepare` wrote."
+    manifest = files.read_versioned(folder / FILE, FORMAT_VERSION, _manifest, RecordsError, hint)
+    for split in manifest.splits.values():
+        for shard in split.shards:
+            _check(folder / shard.path, shard)
+    return Records(folder, manifest)
+
+
+def _manifest(value: dict[str, Any]) -> Manifest:
+    splits = {
+        name: Split(tuple(Shard(**shard) for shard in split["shards"]), split["examples"], split["objects"])
+        for name, split in value["splits"].items()
+    }
+    return Manifest(
+        **{
+            **value,
+            "classes": tuple(value["classes"]),
+            "splits": splits,
+            "skipped": tuple(Skipped(**item) for item in value["skipped"]),
+            "dropped_boxes": tuple(Skipped(**item) for item in value["dropped_boxes"]),
+        }
+    )
+
+
+def _check(path: Path, shard: Shard) -> None:
+    if not path.is_file():
+        raise RecordsError(f"{path}: the shard is not there.", "Prepare the records again.")
+    size = path.stat().st_size
+    if size != shard.bytes:
+        raise RecordsError(
+            f"{path}: the shard has {size} bytes, the manifest says {shard.bytes}.",
+            "Prepare the records again.",
+        )

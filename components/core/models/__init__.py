@@ -1,0 +1,1 @@
+"""A bundle, and how it answers: anchors, engines, post-processing."""

@@ -1,0 +1,191 @@
+"""The bundle: a trained model with everything that a server needs to know about it.
+
+model.json         task, classes, input, anchors, post-processing, training, digests: all but the weights
+1/                 a SavedModel in TensorFlow Serving's layout
+variants/NAME/     model.tflite and what it costs and keeps
+samples/           a few pictures with known answers, for checks and the demo page
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import config, files
+from ..data import picture
+from ..data.boxes import Boxes
+from ..data.manifest import Task
+from ..errors import BundleError, ConfigError
+from .anchors import AnchorSpec
+
+FILE = "model.json"
+FORMAT_VERSION = 1
+SAVED_MODEL = "1"
+VARIANTS = "variants"
+LITERT_FILE = "model.tflite"
+SAMPLES = "samples"
+
+
+@dataclass(frozen=True)
+class PostProcess:
+    """How a detector's raw output becomes objects.
+
+    Args:
+        score_threshold: objects below it are dropped before suppression.
+        iou_threshold: of two boxes of one class that overlap more, the lower score goes.
+        max_detections: objects kept a picture.
+        candidates: best anchors a picture that are looked at.
+    """
+
+    score_threshold: float = 0.05
+    iou_threshold: float = 0.5
+    max_detections: int = 100
+    candidates: int = 1000
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A smaller or faster form of the model.
+
+    Args:
+        bytes: size of its file.
+        metrics: what it keeps, on the split that the evaluation used.
+        calibration: examples that set its ranges; 0 where it needs none.
+    """
+
+    bytes: int
+    metrics: dict[str, float]
+    calibration: int = 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A picture with a known answer. Boxes are relative, labels index the classes."""
+
+    file: str
+    labels: tuple[int, ...]
+    boxes: tuple[tuple[float, float, float, float], ...] = ()
+
+    @property
+    def box_array(self) -> Boxes:
+        """[N, 4] float32, relative."""
+        return np.array(self.boxes, np.float32).reshape(-1, 4)
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """Everything in model.json.
+
+    Args:
+        name: of the model, as the registry and the server's routes call it.
+        input_size: side of its square input, pixels; the model takes float32 [N, side, side, 3] in 0..255.
+        fit: how a picture comes into that square, see `picture.fit_to`.
+        anchors, post: detection only.
+        precision: of the SavedModel's weights.
+        metrics: of training (loss, epochs, images/s …).
+        training: the config that trained it.
+        records_digest: names the content of the records.
+        packages: versions that made it.
+    """
+
+    name: str
+    task: Task
+    classes: tuple[str, ...]
+    input_size: int
+    fit: picture.Fit
+    backbone: str
+    parameters: int
+    anchors: AnchorSpec | None = None
+    post: PostProcess | None = None
+    precision: str = "float32"
+    metrics: dict[str, float] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
+    records_digest: str = ""
+    packages: dict[str, str] = field(default_factory=dict)
+    variants: dict[str, Variant] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+    format_version: int = FORMAT_VERSION
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle's card and its folder."""
+
+    folder: Path
+    card: ModelCard
+
+    @property
+    def digest(self) -> str:
+        """sha256 of all its files: the same digest is the same model."""
+        return files.tree_digest(self.folder)
+
+    @property
+    def saved_model(self) -> Path:
+        """The SavedModel's folder."""
+        return self.folder / SAVED_MODEL
+
+    def variant_file(self, name: str) -> Path:
+        """The LiteRT file of a variant.
+
+        Raises:
+            ConfigError: the bundle has no such variant; names the nearest.
+        """
+        if name not in self.card.variants:
+            if not self.card.variants:
+                raise ConfigError(
+                    f"The bundle {self.folder} has no variants.", "Make some with `towpath run quantize`."
+                )
+            raise ConfigError(f"The bundle has no variant '{name}'.", config.nearest(name, self.card.variants))
+        return self.folder / VARIANTS / name / LITERT_FILE
+
+    def sample_bytes(self, sample: Sample) -> bytes:
+        """The encoded picture of a sample."""
+        return (self.folder / SAMPLES / sample.file).read_bytes()
+
+
+def write(card: ModelCard, folder: Path) -> None:
+    """Writes model.json into a bundle's folder."""
+    files.write_json(folder / FILE, dataclasses.asdict(card))
+
+
+def read(folder: str | Path) -> Bundle:
+    """Reads a bundle's card.
+
+    Raises:
+        BundleError: no bundle, another format version, a field that is missing or wrong, or a path that leaves it.
+    """
+    folder = Path(folder)
+    hint = "Give the model folder that `towpath run train` wrote."
+    card = files.read_versioned(folder / FILE, FORMAT_VERSION, _card, BundleError, hint)
+    names = [*card.variants, *(sample.file for sample in card.samples)]
+    for name in names:
+        if Path(name).name != name or name in ("", ".", ".."):
+            raise BundleError(f"{folder / FILE}: '{name}' is no plain file name.")
+    return Bundle(folder, card)
+
+
+def _card(value: Mapping[str, Any]) -> ModelCard:
+    anchors, post = value["anchors"], value["post"]
+    if anchors:
+        anchors = AnchorSpec(
+            tuple(anchors["levels"]), anchors["size"], tuple(anchors["scales"]), tuple(anchors["ratios"])
+        )
+    samples = tuple(
+        Sample(item["file"], tuple(item["labels"]), tuple(tuple(box) for box in item["boxes"]))
+        for item in value["samples"]
+    )
+    return ModelCard(
+        **{
+            **value,
+            "classes": tuple(value["classes"]),
+            "anchors": anchors,
+            "post": PostProcess(**post) if post else None,
+            "variants": {name: Variant(**variant) for name, variant in value["variants"].items()},
+            "samples": samples,
+        }
+    )

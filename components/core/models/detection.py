@@ -1,0 +1,80 @@
+"""From a detector's raw output to objects, in NumPy: the one path of evaluation and serving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data import boxes as box_math
+from ..data.boxes import Boxes
+from .bundle import PostProcess
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Objects found in one picture, best first.
+
+    Args:
+        boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative to the picture (from `objects`: to the input).
+        scores: [N] float32 in 0..1.
+        labels: [N] int64, index into the classes.
+    """
+
+    boxes: Boxes
+    scores: npt.NDArray[np.float32]
+    labels: npt.NDArray[np.int64]
+
+
+def objects(
+    scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.float32], anchors: Boxes, post: PostProcess
+) -> Objects:
+    """Decodes the best anchors of one picture and suppresses what overlaps within a class.
+
+    Args:
+        scores: [A, C] float32, the probability of each class at each anchor.
+        offsets: [A, 4] float32, see `boxes.encode`.
+        anchors: [A, 4], relative to the input.
+        post: thresholds.
+
+    Returns:
+        Objects with boxes relative to the model's input.
+
+    Source: Lin et al. 2017, section 4, "Inference" (top 1,000, decode, NMS at 0.5).
+    """
+    anchor, label = np.nonzero(scores >= post.score_threshold)
+    score = scores[anchor, label]
+    # A stable sort: equal scores keep the anchors' order, so every engine and machine gives the same answer.
+    order = np.argsort(-score, kind="stable")[: post.candidates]
+    anchor, label, score = anchor[order], label[order], score[order]
+    found = box_math.decode(offsets[anchor], anchors[anchor])
+    keep = suppress(found, label, post.iou_threshold, post.max_detections)
+    return Objects(found[keep].astype(np.float32), score[keep], label[keep].astype(np.int64))
+
+
+def suppress(boxes: Boxes, labels: npt.NDArray[np.int64], iou_threshold: float, limit: int) -> npt.NDArray[np.intp]:
+    """Greedy non-maximum suppression within each class.
+
+    Args:
+        boxes: [N, 4], best first.
+        labels: [N]; boxes of different labels never suppress each other.
+        iou_threshold: a box goes when it overlaps a kept one of its class by more.
+        limit: boxes kept at most.
+
+    Returns:
+        Indices of the kept boxes, best first.
+    """
+    keep: list[int] = []
+    alive = np.ones(len(boxes), bool)
+    for index in range(len(boxes)):
+        if not alive[index]:
+            continue
+        keep.append(index)
+        if len(keep) == limit:
+            break
+        rest = np.flatnonzero(alive[index + 1 :] & (labels[index + 1 :] == labels[index])) + index + 1
+        if len(rest):
+            overlap = box_math.pairwise_iou(boxes[index : index + 1], boxes[rest])[0]
+            alive[rest[overlap > iou_threshold]] = False
+    return np.array(keep, np.intp)

@@ -1,0 +1,1 @@
+"""What runs a bundle's weights: one file an engine."""

@@ -1,0 +1,81 @@
+"""A bundle that answers pictures: decode, fit, run, post-process. Evaluation, checks, benchmark and server share it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data import picture
+from ..errors import BundleError
+from . import anchors, detection
+from .bundle import Bundle
+from .detection import Objects
+from .engines import base as engine
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A picture as the model takes it: [side, side, 3] float32 in 0..255, and where it lies in there."""
+
+    image: npt.NDArray[np.float32]
+    place: picture.Placement
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer for one picture.
+
+    Args:
+        height, width: of the picture, upright, in pixels.
+        objects: detection: objects, relative to the picture; None for classification.
+        scores: classification: [C] float32, a probability a class; None for detection.
+    """
+
+    height: int
+    width: int
+    objects: Objects | None = None
+    scores: npt.NDArray[np.float32] | None = None
+
+
+class Predictor:
+    """Answers pictures with a bundle. Safe to use from several threads.
+
+    Args:
+        bundle: the model.
+        variant, threads, copies: as for `engine.load`.
+    """
+
+    def __init__(self, bundle: Bundle, variant: str | None = None, threads: int = 1, copies: int = 1) -> None:
+        self.bundle = bundle
+        self.card = bundle.card
+        self.engine = engine.load(bundle, variant, threads, copies)
+        if self.card.task == "detection":
+            if self.card.anchors is None or self.card.post is None:
+                raise BundleError(f"{bundle.folder}: a detector without anchors or post-processing.")
+            self._anchors = anchors.make(self.card.anchors, self.card.input_size)
+
+    def prepare(self, data: bytes) -> Prepared:
+        """Decodes and fits one encoded picture. Raises: PictureError."""
+        pixels, size = picture.decode(data, self.card.input_size, self.card.fit)
+        return Prepared(*picture.fit_to(pixels, size, self.card.input_size, self.card.fit))
+
+    def run(self, prepared: Sequence[Prepared]) -> list[Prediction]:
+        """Answers prepared pictures in one batch."""
+        if not prepared:
+            return []
+        outputs = self.engine(np.stack([one.image for one in prepared]))
+        return [self._answer(index, one.place, outputs) for index, one in enumerate(prepared)]
+
+    def __call__(self, pictures: Sequence[bytes]) -> list[Prediction]:
+        """Answers encoded pictures. Raises: PictureError for the first that cannot be read."""
+        return self.run([self.prepare(data) for data in pictures])
+
+    def _answer(self, index: int, place: picture.Placement, outputs: engine.Outputs) -> Prediction:
+        if self.card.post is None:
+            return Prediction(place.height, place.width, scores=outputs["scores"][index])
+        found = detection.objects(outputs["scores"][index], outputs["offsets"][index], self._anchors, self.card.post)
+        inside = Objects(place.to_picture(found.boxes), found.scores, found.labels)
+        return Prediction(place.height, place.width, objects=inside)

@@ -1,0 +1,162 @@
+"""How right the answers are: COCO's numbers for detectors, accuracy and confusion for classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data.records import Example
+from ..errors import MissingError
+from ..models.detection import Objects
+
+# COCO's 12 numbers in the order of pycocotools. Source: cocodataset.org, "Detection Evaluation".
+COCO_NUMBERS = (
+    "map",
+    "map50",
+    "map75",
+    "map_small",
+    "map_medium",
+    "map_large",
+    "mar1",
+    "mar10",
+    "mar100",
+    "mar_small",
+    "mar_medium",
+    "mar_large",
+)
+AP50 = 0  # index of IoU 0.5 among COCO's ten thresholds
+ALL_AREAS, MAX_100 = 0, 2
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What an evaluation found.
+
+    Args:
+        metrics: the headline numbers, each in 0..1; a number that nothing defines (no small objects) is left out.
+        per_class: class -> its numbers.
+        confusion: [C, C], rows are truth; None for detectors.
+    """
+
+    metrics: dict[str, float]
+    per_class: dict[str, dict[str, float]]
+    confusion: npt.NDArray[np.int64] | None = None
+
+
+class DetectionScorer:
+    """Collects the objects found in pictures and gives COCO's 12 numbers.
+
+    Crowds and areas count as COCO's do. Only what the numbers need is kept: no pictures.
+
+    Args:
+        classes: names.
+    """
+
+    def __init__(self, classes: tuple[str, ...]) -> None:
+        self._classes = classes
+        self._images: list[dict[str, Any]] = []
+        self._truth: list[dict[str, Any]] = []
+        self._found: list[dict[str, Any]] = []
+
+    def add(self, example: Example, objects: Objects) -> None:
+        """Counts one picture: its truth and what was found, both relative to it."""
+        image = len(self._images) + 1
+        self._images.append({"id": image, "height": example.height, "width": example.width})
+        truth = _coco_boxes(example.boxes, example)
+        areas = example.area if len(example.area) else truth[:, 2] * truth[:, 3]
+        for box, label, crowd, area in zip(truth, example.labels, example.crowd, areas, strict=True):
+            self._truth.append(
+                {
+                    "id": len(self._truth) + 1,
+                    "image_id": image,
+                    "category_id": int(label) + 1,
+                    "bbox": box.tolist(),
+                    "area": float(area),
+                    "iscrowd": int(crowd),
+                }
+            )
+        for box, label, score in zip(_coco_boxes(objects.boxes, example), objects.labels, objects.scores, strict=True):
+            self._found.append(
+                {"image_id": image, "category_id": int(label) + 1, "bbox": box.tolist(), "score": float(score)}
+            )
+
+    def scores(self) -> Scores:
+        """COCO's 12 numbers over all pictures, and AP of each class (`ap`, `ap50`, `objects`)."""
+        try:
+            from faster_coco_eval import COCO, COCOeval_faster
+        except ImportError as error:
+            raise MissingError("faster-coco-eval is not installed.", "Install towpath[train].") from error
+        categories = [{"id": index + 1, "name": name} for index, name in enumerate(self._classes)]
+        truth = COCO({"images": self._images, "annotations": self._truth, "categories": categories})
+        evaluation = COCOeval_faster(truth, truth.loadRes(self._found), "bbox")
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+        numbers = zip(COCO_NUMBERS, evaluation.stats[: len(COCO_NUMBERS)], strict=True)
+        return Scores({name: float(value) for name, value in numbers if value >= 0}, self._per_class(evaluation))
+
+    def _per_class(self, evaluation: Any) -> dict[str, dict[str, float]]:
+        precision = evaluation.eval["precision"][:, :, :, ALL_AREAS, MAX_100]
+        counts = np.bincount([one["category_id"] - 1 for one in self._truth], minlength=len(self._classes))
+        result = {}
+        for index, name in enumerate(self._classes):
+            of_class = precision[:, :, index]
+            if counts[index] and (of_class > -1).any():
+                ap, ap50 = float(of_class.mean()), float(of_class[AP50].mean())
+                result[name] = {"ap": ap, "ap50": ap50, "objects": float(counts[index])}
+        return result
+
+
+class ClassificationScorer:
+    """Collects the classes' scores of pictures and gives accuracy and confusion.
+
+    Args:
+        classes: names.
+    """
+
+    def __init__(self, classes: tuple[str, ...]) -> None:
+        self._classes = classes
+        self._confusion = np.zeros((len(classes), len(classes)), np.int64)
+        self._among_five = 0
+
+    def add(self, label: int, scores: npt.NDArray[np.float32]) -> None:
+        """Counts one picture: the index of its true class, and the scores [C]."""
+        best = np.argsort(-scores, kind="stable")[:5]
+        self._confusion[label, best[0]] += 1
+        self._among_five += int(label in best)
+
+    def scores(self) -> Scores:
+        """`accuracy` and, for more than five classes, `top5`; precision, recall and pictures of each class."""
+        total = int(self._confusion.sum())
+        right = np.diag(self._confusion)
+        metrics = {"accuracy": float(right.sum() / max(total, 1))}
+        if len(self._classes) > 5:
+            metrics["top5"] = self._among_five / max(total, 1)
+        per_class = {}
+        for index, name in enumerate(self._classes):
+            true, said = int(self._confusion[index].sum()), int(self._confusion[:, index].sum())
+            per_class[name] = {
+                "precision": float(right[index] / max(said, 1)),
+                "recall": float(right[index] / max(true, 1)),
+                "pictures": float(true),
+            }
+        return Scores(metrics, per_class, self._confusion)
+
+
+def headline(metrics: Iterable[str]) -> str:
+    """The metric that a person looks at first: "map50" of a detector, "accuracy" of a classifier."""
+    return "map50" if "map50" in metrics else "accuracy"
+
+
+def _coco_boxes(boxes: npt.NDArray[np.float32], example: Example) -> npt.NDArray[np.float64]:
+    """Relative (y_min, x_min, y_max, x_max) -> COCO's pixels (x, y, width, height).
+
+    Rounded to COCO's own hundredth of a pixel: what float32 loses would otherwise decide where an overlap lies exactly
+    on a threshold, which is common among boxes drawn by hand.
+    """
+    y_min, x_min, y_max, x_max = (boxes.astype(np.float64) * ([example.height, example.width] * 2)).T
+    return np.round(np.stack([x_min, y_min, x_max - x_min, y_max - y_min], axis=-1), 2)

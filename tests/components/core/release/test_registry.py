@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from towpath.components.core.errors import ConfigError
+from towpath.components.core.models import bundle
+from towpath.components.core.release import evidence, registry
+from towpath.components.core.release.evidence import Event
+from towpath.components.core.release.registry import Version
+
+
+def test_a_version_comes_back_as_it_was_registered(add_classifier: Callable[..., Version], own_home: Path) -> None:
+    made = add_classifier(accuracy=0.91)
+    found = registry.get("colours")
+    assert found == made
+    assert (found.version, found.task, found.metrics) == ("1", "classification", {"accuracy": 0.91})
+    assert bundle.read(found.bundle).digest == found.digest
+    assert own_home in found.bundle.parents
+
+
+def test_the_same_bundle_again_is_the_same_version(make_classifier: Callable[..., Path], fresh_registry: Path) -> None:
+    found = bundle.read(make_classifier())
+    first = registry.register(found, {"accuracy": 0.9})
+    again = registry.register(found, {"accuracy": 0.95, "odd": float("nan")})
+    other = registry.register(bundle.read(make_classifier(note="second")), {"accuracy": 0.9})
+    assert (first.version, again.version, other.version) == ("1", "1", "2")
+    assert again.metrics == {"accuracy": 0.95}
+    assert registry.names() == ["colours"]
+
+
+def test_killed_before_the_version_is_made_leaves_none(
+    make_classifier: Callable[..., Path], fresh_registry: Path
+) -> None:
+    folder = make_classifier()
+    # Real code in a real process, which is killed when the bundle's copy is done.
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from towpath.components.core.models import bundle\n"
+        "from towpath.components.core.release import registry\n"
+        "registry.files.tree_digest = lambda path: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "found = bundle.Bundle(Path(sys.argv[1]), bundle.read(sys.argv[1]).card)\n"
+        "type(found).digest = property(lambda self: sys.argv[2])\n"
+        "registry.register(found, {'accuracy': 0.9})\n"
+    )
+    digest = bundle.read(folder).digest
+    died = subprocess.run([sys.executable, "-c", script, str(folder), digest], env=os.environ, check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert registry.names() == []
+    made = registry.register(bundle.read(folder), {"accuracy": 0.9})
+    assert made.version == "1"
+    assert bundle.read(made.bundle).digest == digest
+    assert len(list((fresh_registry / "artifacts" / "colours").iterdir())) == 1  # the same run went on
+
+
+def test_environments_and_approvals(add_classifier: Callable[..., Version]) -> None:
+    add_classifier()
+    add_classifier(note="second")
+    registry.set_held("colours", "1", "app-demo")
+    registry.set_held("colours", "2", "demo")
+    assert registry.environments() == {"app-demo": {"colours": "1"}, "demo": {"colours": "2"}}
+    assert registry.held("colours", "prod") is None
+    assert registry.get("colours", "app-demo").version == "1"
+
+    first = registry.approve("colours", "1", "legal", "Ann", "patents looked at")
+    assert registry.approve("colours", "1", "legal", "Bob") == first
+    assert registry.get("colours", "1").approvals == {"legal": first}
+    assert registry.get("colours", "2").approvals == {}
+
+
+def test_what_is_not_there_is_named_with_the_nearest(add_classifier: Callable[..., Version], own_home: Path) -> None:
+    with pytest.raises(ConfigError, match="no model 'colors'"):
+        registry.get("colors")
+    add_classifier()
+    with pytest.raises(ConfigError, match="Did you mean 'colours'"):
+        registry.get("colors")
+    with pytest.raises(ConfigError, match="'colours' has no version '7'"):
+        registry.get("colours", "7")
+    with pytest.raises(ConfigError, match="letters, digits"):
+        add_classifier(name="what is it?")
+
+
+def test_history_counts_what_was_ended(fresh_registry: Path) -> None:
+    killed = evidence.begin("promote", "colours", "1", "demo", None, ["accuracy 0.99 >= 0.70"])
+    assert evidence.history("demo") == []
+    assert evidence.begin("promote", "colours", "1", "demo", None, ["accuracy 0.99 >= 0.70"]) == killed
+    evidence.end(killed, {"health.passed": 1.0}, {"decision.md": "# yes\n"})
+    evidence.fail(evidence.begin("promote", "colours", "2", "demo", "1", []), "it did not come up")
+    evidence.end(evidence.begin("hold", "colours", "3", "demo", "1", ["too weak"]), {}, {})
+    assert [(event.action, event.version) for event in evidence.history("demo", "colours")] == [
+        ("promote", "1"),
+        ("hold", "3"),
+    ]
+    assert evidence.history("prod") == []
+
+
+def test_rolling_back_twice_goes_back_by_two() -> None:
+    def event(action: evidence.Action, version: str) -> Event:
+        return Event(action, "colours", version, None, "demo", "ann", "", (), "")
+
+    events = [event("promote", "1"), event("promote", "2"), event("hold", "9"), event("promote", "3")]
+    assert evidence.held_in_turn(events) == ["1", "2", "3"]
+    events.append(event("rollback", "2"))
+    assert evidence.held_in_turn(events) == ["1", "2"]
+    events.append(event("promote", "1"))
+    assert evidence.held_in_turn(events) == ["2", "1"]
