@@ -18,6 +18,14 @@ NAMES = [path.relative_to(ROOT).as_posix() for path in FILES]
 COMPONENTS = [name for name in NAMES if name.endswith("/component.py")]
 LONGEST_FILE = 330
 LONGEST_COMPONENT = 45
+# The rooms of core: what each may import beside itself and the base, which are the modules right under core.
+ROOMS: dict[str, set[str]] = {
+    "data": set(),
+    "models": {"data"},
+    "scoring": {"data", "models"},
+    "release": {"data", "models"},
+    "backends": set(),
+}
 
 
 def violations(name: str, source: str) -> list[str]:
@@ -65,8 +73,10 @@ def _wrong_absolute(path: PurePosixPath, module: str, top: bool) -> str | None:
 def _wrong_relative(path: PurePosixPath, module: str, level: int) -> str | None:
     package = path.parent.parts[: len(path.parent.parts) - (level - 1)]
     target = (*package, *module.split(".")) if module else package
-    if not target or target[:2] == ("components", "core") or target == ("__version__",):
+    if not target or target == ("__version__",):
         return None
+    if target[:2] == ("components", "core"):
+        return _wrong_room(_room(path.parts[:-1]), _room(target)) if path.parts[:2] == target[:2] else None
     if path.name == "component.py":
         return "a component file imports nothing of the package at its top"
     if path.parts[0] == "components":
@@ -79,6 +89,17 @@ def _wrong_relative(path: PurePosixPath, module: str, level: int) -> str | None:
     wiring = target[0] == "pipelines" and target[1] not in ("runner", "commands", "cli")
     component = target[0] == "components" and len(target) > 2 and target[2] == "component"
     return None if wiring or component else "a pipeline imports components and other pipelines"
+
+
+def _room(place: tuple[str, ...]) -> str:
+    """The room of core that a module lies in; "" for the base."""
+    return place[2] if len(place) > 2 and place[2] in ROOMS else ""
+
+
+def _wrong_room(room: str, target: str) -> str | None:
+    if target in ("", room) or target in ROOMS.get(room, set()):
+        return None
+    return f"core's {room or 'base'} may import {', '.join(sorted(ROOMS.get(room, set()))) or 'the base alone'}"
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, int]]:
@@ -124,8 +145,19 @@ def test_imports_run_one_way(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("components/core/boxes.py", "from ..train import losses"),
-        ("components/core/boxes.py", "from ... import pipelines"),
+        ("components/core/data/boxes.py", "from ...train import losses"),
+        ("components/core/data/boxes.py", "from .... import pipelines"),
+        ("components/core/files.py", "from .data import manifest"),
+        ("components/core/files.py", "from . import data"),
+        ("components/core/data/boxes.py", "from ..models.anchors import AnchorSpec"),
+        ("components/core/data/boxes.py", "from ..models import anchors"),
+        ("components/core/data/boxes.py", "from .. import models"),
+        ("components/core/models/engines/litert.py", "from ...release import registry"),
+        ("components/core/scoring/score.py", "from ..release import registry"),
+        ("components/core/release/registry.py", "from ..scoring import score"),
+        ("components/core/release/registry.py", "from ..backends.base import Backend"),
+        ("components/core/backends/local/services.py", "from ...data import manifest"),
+        ("components/core/backends/base.py", "def live():\n    from ..release import registry"),
         ("components/train/train.py", "from ..prepare.shards import write"),
         ("components/train/train.py", "def f():\n    from .. import evaluate"),
         ("components/train/train.py", "from towpath.components.core import files"),
@@ -148,6 +180,11 @@ def test_imports_run_one_way(name: str) -> None:
 )
 def test_the_rules_catch(name: str, source: str) -> None:
     assert len(violations(name, source)) == 1
+
+
+def test_the_order_names_every_room_of_core() -> None:
+    folders = {path.parent.name for path in (ROOT / "components" / "core").glob("*/__init__.py")}
+    assert folders == set(ROOMS)
 
 
 @pytest.mark.parametrize("step", STEPS)
