@@ -15,7 +15,7 @@ OUT ?= runs
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.demo ## pictures to a served model: the whole flow on handwritten digits, about 8 minutes
+demo: $(VENV)/.demo ## images to a served model: the whole flow on handwritten digits, about 8 minutes
 	$(BIN)/towpath run train_to_prod --data digit-scenes --approve legal,fit,cost,live --out $(OUT)
 
 test: $(VENV)/.dev ## run the tests

@@ -40,7 +40,7 @@ class _Group(TyperGroup):
 app = typer.Typer(
     name="towpath",
     cls=_Group,
-    help="From labelled pictures to a production API, one gate at a time.",
+    help="From labelled images to a production API, one gate at a time.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -66,7 +66,7 @@ def _options(
         bool, typer.Option("--debug", help="Show the traceback of an error. It may stand anywhere on the line.")
     ] = False,
 ) -> None:
-    """From labelled pictures to a production API, one gate at a time."""
+    """From labelled images to a production API, one gate at a time."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The train pipeline: labelled pictures -> a registered model with its metrics, report and smaller variants."""
+"""The train pipeline: labelled images -> a registered model with its metrics, report and smaller variants."""
 
 from typing import NamedTuple
 
@@ -30,10 +30,10 @@ def train(
     benchmark: dict = {},  # type: ignore[type-arg]  # noqa: B006
     register: dict = {},  # type: ignore[type-arg]  # noqa: B006
 ) -> Registered:
-    """Prepares labelled pictures, trains on them, scores, shrinks and measures the model, and registers it.
+    """Prepares labelled images, trains on them, scores, shrinks and measures the model, and registers it.
 
     Args:
-        data: a folder of labelled pictures, or a built-in set ("digits", "digit-scenes").
+        data: a folder of labelled images, or a built-in set ("digits", "digit-scenes").
         data_version: names the state of the data; another one prepares it again, see the prepare step.
         prepare, train, evaluate, quantize, benchmark, register: that step's config, field -> value.
     """

@@ -1,4 +1,4 @@
-"""The whole way: labelled pictures -> production, stopping at the first gate that holds."""
+"""The whole way: labelled images -> production, stopping at the first gate that holds."""
 
 from kfp import dsl
 
@@ -24,7 +24,7 @@ def train_to_prod(
     """Trains a model and takes it through demo, app-demo, staging and prod, as far as their gates let it.
 
     Args:
-        data: a folder of labelled pictures, or a built-in set ("digits", "digit-scenes").
+        data: a folder of labelled images, or a built-in set ("digits", "digit-scenes").
         data_version: names the state of the data; another one prepares it again, see the prepare step.
         approvals: what people approved: "legal", "fit", "cost", "live".
         prepare, train, evaluate, quantize, benchmark, register, deploy, check, promote: that step's config.

@@ -26,10 +26,10 @@ PRICES = Path(__file__).with_name("prices.yaml")
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast one variant answers encoded pictures, decoding and post-processing included, one after another.
+    """How fast one variant answers encoded images, decoding and post-processing included, one after another.
 
     Args:
-        images_per_second: pictures answered a second.
+        images_per_second: images answered a second.
         p50_ms, p99_ms: milliseconds within which half, and all but one in a hundred, were answered.
         images_per_dollar: at the machine's price.
     """
@@ -74,14 +74,14 @@ class Benchmark:
 
 
 def benchmark(model: Path, settings: BenchmarkConfig) -> Benchmark:
-    """Measures every variant of a bundle with its own sample pictures (the SavedModel where it has no variant).
+    """Measures every variant of a bundle with its own sample images (the SavedModel where it has no variant).
 
     Raises:
         BundleError: a bundle without samples, or one that does not load. ConfigError: no such machine in the prices.
     """
     loaded = bundle.read(model)
     if not loaded.card.samples:
-        raise BundleError(f"{model}: the bundle has no sample pictures to measure with.")
+        raise BundleError(f"{model}: the bundle has no sample images to measure with.")
     price = price_per_hour(settings)
     speeds = {}
     names = list(loaded.card.variants) or [SAVED_MODEL]
@@ -111,14 +111,14 @@ def price_per_hour(settings: BenchmarkConfig) -> float:
 
 def _measure(loaded: Bundle, name: str, settings: BenchmarkConfig, price: float) -> Speed:
     predictor = Predictor(loaded, name, threads=settings.threads)
-    pictures = cycle([loaded.sample_bytes(sample) for sample in loaded.card.samples])
+    images = cycle([loaded.sample_bytes(sample) for sample in loaded.card.samples])
     for _ in range(WARM_UP):
-        predictor([next(pictures)])
+        predictor([next(images)])
     taken: list[float] = []
     end = time.perf_counter() + settings.seconds
     while time.perf_counter() < end or not taken:
         start = time.perf_counter()
-        predictor([next(pictures)])
+        predictor([next(images)])
         taken.append(time.perf_counter() - start)
     rate = len(taken) / sum(taken)
     p50, p99 = np.percentile(np.array(taken) * 1000, (50, 99))

@@ -6,7 +6,7 @@ from kfp.dsl import Input, Markdown, Metrics, Model, Output
 
 @dsl.component(base_image="towpath/train-cpu:0.1.0", install_kfp_package=False)
 def benchmark(model: Input[Model], metrics: Output[Metrics], table: Output[Markdown], config: dict = {}) -> None:  # type: ignore[type-arg]  # noqa: B006
-    """Measures a bundle's speed and what a picture costs.
+    """Measures a bundle's speed and what an image costs.
 
     Args:
         model: the bundle with its variants.

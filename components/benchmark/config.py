@@ -12,8 +12,8 @@ class BenchmarkConfig:
     """How to measure.
 
     Args:
-        seconds: measured time of each variant; 3 give some hundred pictures on two cores.
-        threads: threads that one inference may use; one picture at a time on each core serves most on a CPU.
+        seconds: measured time of each variant; 3 give some hundred images on two cores.
+        threads: threads that one inference may use; one image at a time on each core serves most on a CPU.
         machine: whose price an hour counts, a name of prices.yaml; take the one that the model will be served on and
             measure there.
         prices: a file like prices.yaml with your own machines; None takes the one that comes with Towpath.

@@ -22,10 +22,10 @@ class AnswerError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server says of one picture.
+    """What a server says of one image.
 
     Args:
-        objects: detection: those of at least MIN_SCORE, relative to the picture; labels index `names`.
+        objects: detection: those of at least MIN_SCORE, relative to the image; labels index `names`.
         names: class of each object; classification: one, the best.
     """
 
@@ -61,7 +61,7 @@ class Service:
         """GET. Raises: AnswerError when there is no answer."""
         return self._ask("GET", path)
 
-    def post_picture(self, data: bytes) -> httpx.Response:
+    def post_image(self, data: bytes) -> httpx.Response:
         """Posts raw bytes to the readable route. Raises: AnswerError when there is no answer."""
         return self._ask(
             "POST",
@@ -79,7 +79,7 @@ class Service:
             raise AnswerError(f"/v1/models answers in another form (no {error}).") from error
 
     def predict(self, data: bytes) -> Answer:
-        """One picture through TensorFlow Serving's route. Raises: AnswerError."""
+        """One image through TensorFlow Serving's route. Raises: AnswerError."""
         path = f"/v1/models/{self.name}:predict"
         instances = [{"b64": base64.b64encode(data).decode()}]
         value = self._json(self._ask("POST", path, json={"instances": instances}))

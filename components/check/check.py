@@ -20,14 +20,14 @@ from .ask import AnswerError, Service
 from .config import CheckConfig
 
 # A PNG's signature and nothing behind it: every decoder tries, none succeeds.
-BROKEN_PICTURE = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
+BROKEN_IMAGE = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
 
 
 def check(name: str, version: str, environment: str, url: str, config: CheckConfig) -> Results:
     """Runs the checks that an environment's rules ask for. A check that fails is a result, not an error.
 
     Args:
-        name, version: in the registry, which gives the sample pictures and the evaluated metrics.
+        name, version: in the registry, which gives the sample images and the evaluated metrics.
         environment: whose rules and whose serving version it is held to.
         url: of the server to ask; no other is, but the one that serves the environment now.
 
@@ -62,7 +62,7 @@ def _runner(
     config: CheckConfig,
 ) -> Callable[[], CheckResult]:
     task = known.card.task
-    pictures = [known.sample_bytes(sample) for sample in known.card.samples]
+    images = [known.sample_bytes(sample) for sample in known.card.samples]
     if isinstance(limits, Health):
         return lambda: health(service, model.version)
     if isinstance(limits, Predictions):
@@ -70,8 +70,8 @@ def _runner(
     if isinstance(limits, Regression):
         return lambda: compare.regression(service, known, champion, limits, config.timeout_seconds)
     if isinstance(limits, Smoke):
-        return lambda: smoke(service, pictures)
-    return lambda: _load(url, model.name, task, pictures, limits, config)
+        return lambda: smoke(service, images)
+    return lambda: _load(url, model.name, task, images, limits, config)
 
 
 def _timed(kind: str, run: Callable[[], CheckResult]) -> CheckResult:
@@ -98,29 +98,29 @@ def health(service: Service, version: str) -> CheckResult:
     return CheckResult("health", True)
 
 
-def smoke(service: Service, pictures: list[bytes]) -> CheckResult:
-    """A picture is answered, a broken one is refused as the sender's fault, and the demo page is there.
+def smoke(service: Service, images: list[bytes]) -> CheckResult:
+    """An image is answered, a broken one is refused as the sender's fault, and the demo page is there.
 
     Raises:
         AnswerError: the server does not answer.
     """
     notes = []
-    if pictures:
-        status = service.post_picture(pictures[0]).status_code
+    if images:
+        status = service.post_image(images[0]).status_code
         if status != 200:
-            notes.append(f"a sample picture is answered with {status}, not 200")
+            notes.append(f"a sample image is answered with {status}, not 200")
     else:
-        notes.append("the bundle has no sample pictures to post")
-    status = service.post_picture(BROKEN_PICTURE).status_code
+        notes.append("the bundle has no sample images to post")
+    status = service.post_image(BROKEN_IMAGE).status_code
     if status != 400:
-        notes.append(f"a broken picture is answered with {status}, not 400")
+        notes.append(f"a broken image is answered with {status}, not 400")
     page = service.get("/")
     if page.status_code != 200:
         notes.append(f"the demo page is answered with {page.status_code}, not 200")
     return CheckResult("smoke", not notes, notes=tuple(notes))
 
 
-def _load(url: str, name: str, task: Task, pictures: list[bytes], limits: Load, config: CheckConfig) -> CheckResult:
-    if not pictures:
-        return CheckResult("load", False, notes=("the bundle has no sample pictures to post",))
-    return load_test.load(url, name, task, pictures, limits, config.timeout_seconds)
+def _load(url: str, name: str, task: Task, images: list[bytes], limits: Load, config: CheckConfig) -> CheckResult:
+    if not images:
+        return CheckResult("load", False, notes=("the bundle has no sample images to post",))
+    return load_test.load(url, name, task, images, limits, config.timeout_seconds)

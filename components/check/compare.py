@@ -17,14 +17,14 @@ EVALUATED = {"detection": "map50", "classification": "accuracy"}
 
 
 def predictions(service: Service, bundle: Bundle, metrics: dict[str, float], limits: Predictions) -> CheckResult:
-    """The bundle's own sample pictures: the share of objects found (IoU ≥ 0.5, score ≥ 0.3) or of labels right.
+    """The bundle's own sample images: the share of objects found (IoU ≥ 0.5, score ≥ 0.3) or of labels right.
 
     Raises:
         AnswerError: the server does not answer as it should.
     """
     samples = bundle.card.samples
     if not samples:
-        return CheckResult("predictions", False, notes=("the bundle has no sample pictures",))
+        return CheckResult("predictions", False, notes=("the bundle has no sample images",))
     metric = EVALUATED[bundle.card.task]
     if metric not in metrics:
         return CheckResult("predictions", False, notes=(f"the registry has no '{metric}' for this version",))
@@ -33,19 +33,19 @@ def predictions(service: Service, bundle: Bundle, metrics: dict[str, float], lim
         found = _right(service.predict(bundle.sample_bytes(sample)), sample, bundle.card.classes)
         right, total = right + found[0], total + found[1]
     if not total:
-        return CheckResult("predictions", True, notes=("the sample pictures show no object",))
+        return CheckResult("predictions", True, notes=("the sample images show no object",))
     share, least = right / total, limits.of_evaluated * metrics[metric]
     notes = [f"{right} of {total} {'objects found' if bundle.card.task == 'detection' else 'labels right'}"]
     if share < least:
         notes.append(f"share {share:.2f} < {least:.2f} ({limits.of_evaluated:g} of {metric} {metrics[metric]:.2f})")
-    figures = {"share": share, "least": least, "pictures": float(len(samples))}
+    figures = {"share": share, "least": least, "images": float(len(samples))}
     return CheckResult("predictions", share >= least, figures, tuple(notes))
 
 
 def regression(
     service: Service, bundle: Bundle, champion: Server | None, limits: Regression, timeout: float
 ) -> CheckResult:
-    """The same pictures to the candidate and to the version that serves now: the share of answers that agree.
+    """The same images to the candidate and to the version that serves now: the share of answers that agree.
 
     Raises:
         AnswerError: one of the servers does not answer as it should.
@@ -58,7 +58,7 @@ def regression(
         entry = serving.models().get(card.name, {})
         notes = _differences(entry, list(card.classes), card.task)
         if entry.get("task") != card.task or not card.samples:
-            notes += [] if card.samples else ["the bundle has no sample pictures"]
+            notes += [] if card.samples else ["the bundle has no sample images"]
             return CheckResult("regression", False, notes=tuple(notes))
         agreements, better, worse = [], 0, 0
         for sample in card.samples:
@@ -68,7 +68,7 @@ def regression(
             change = _right(ours, sample, card.classes)[0] - _right(theirs, sample, card.classes)[0]
             better, worse = better + (change > 0), worse + (change < 0)
     agreement = float(np.mean(agreements))
-    notes.append(f"against version {held[card.name]}: {better} pictures answered better, {worse} worse")
+    notes.append(f"against version {held[card.name]}: {better} images answered better, {worse} worse")
     if agreement < limits.agreement:
         notes.append(f"agreement {agreement:.2f} < {limits.agreement:.2f}")
     figures = {"agreement": agreement, "least": limits.agreement, "better": float(better), "worse": float(worse)}

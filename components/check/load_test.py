@@ -1,4 +1,4 @@
-"""A short closed-loop test: every connection sends its next picture when the last one is answered."""
+"""A short closed-loop test: every connection sends its next image when the last one is answered."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Tally:
     failures: list[str] = field(default_factory=list)
 
 
-def load(url: str, name: str, task: Task, pictures: Sequence[bytes], limits: Load, timeout: float) -> CheckResult:
-    """Posts pictures from several connections for some seconds.
+def load(url: str, name: str, task: Task, images: Sequence[bytes], limits: Load, timeout: float) -> CheckResult:
+    """Posts images from several connections for some seconds.
 
     Returns:
         Requests a second, latencies and errors, held to the limits.
@@ -38,7 +38,7 @@ def load(url: str, name: str, task: Task, pictures: Sequence[bytes], limits: Loa
     def connection(number: int) -> Tally:
         tally, service = Tally(), services[number]
         for turn in range(MAX_REQUESTS // limits.connections):
-            _one(service, pictures[(number + turn) % len(pictures)], tally)
+            _one(service, images[(number + turn) % len(images)], tally)
             if time.monotonic() >= deadline or stop.is_set():
                 return tally
         stop.set()
@@ -53,10 +53,10 @@ def load(url: str, name: str, task: Task, pictures: Sequence[bytes], limits: Loa
     return _result(tallies, limits, time.monotonic() - begun)
 
 
-def _one(service: Service, picture: bytes, tally: Tally) -> None:
+def _one(service: Service, image: bytes, tally: Tally) -> None:
     sent = time.monotonic()
     try:
-        response = service.post_picture(picture)
+        response = service.post_image(image)
         if response.status_code != 200:
             tally.failures.append(f"answers {response.status_code}: {response.text[:100]}")
             return

@@ -36,7 +36,7 @@ class ConfigError(TowpathError):
 
 
 class DataError(TowpathError):
-    """Input that cannot be used: a folder, an annotation, a picture, a pipeline file."""
+    """Input that cannot be used: a folder, an annotation, an image, a pipeline file."""
 
     exit_code = 3
 

@@ -20,7 +20,7 @@ def evaluate(
         records: what the prepare step wrote.
         model: the bundle.
         metrics: COCO's 12 numbers, or accuracy and top 5.
-        predictions: one JSON line a picture.
+        predictions: one JSON line an image.
         confusion: of classes; empty for detectors.
         report: a self-contained page.
         config: fields of EvaluateConfig.

@@ -15,16 +15,16 @@ class EvaluateConfig:
     Args:
         split: which examples to score on; None takes the test split, or val where there is no test.
         variant: which of the bundle's variants to score; None takes the SavedModel, the model as it was trained.
-        pictures: pictures shown in the report, the worst answers first.
+        images: images shown in the report, the worst answers first.
         show_score: objects below this score are not drawn in the report; they count in the metrics all the same.
     """
 
     split: Literal["train", "val", "test"] | None = None
     variant: str | None = None
-    pictures: int = 24
+    images: int = 24
     show_score: float = 0.4
 
     def __post_init__(self) -> None:
-        at_least("pictures", self.pictures, 0)
+        at_least("images", self.images, 0)
         if not 0 <= self.show_score <= 1:
             raise ValueError(f"'show_score' is {self.show_score}: it must lie between 0 and 1.")

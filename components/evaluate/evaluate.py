@@ -1,4 +1,4 @@
-"""Evaluation: a bundle's answers to pictures that it never saw, scored and shown."""
+"""Evaluation: a bundle's answers to images that it never saw, scored and shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def evaluate(records: Path, model: Path, out: Path, settings: EvaluateConfig) ->
     Args:
         records: folder of the records.
         model: folder of the bundle.
-        out: a folder; report.html and predictions.jsonl (one line a picture) appear in it when all is done.
+        out: a folder; report.html and predictions.jsonl (one line an image) appear in it when all is done.
         settings: how to evaluate.
 
     Raises:
@@ -67,7 +67,7 @@ def evaluate(records: Path, model: Path, out: Path, settings: EvaluateConfig) ->
     predictor = Predictor(loaded, settings.variant or SAVED_MODEL)
     work = files.partial(out)
     work.mkdir(parents=True, exist_ok=True)
-    worst = _Worst(settings.pictures, settings.show_score)
+    worst = _Worst(settings.images, settings.show_score)
     with files.explained(work), (work / PREDICTIONS).open("w") as lines:
 
         def seen(example: Example, prediction: Prediction) -> None:
@@ -82,7 +82,7 @@ def evaluate(records: Path, model: Path, out: Path, settings: EvaluateConfig) ->
 
 
 def as_json(example: Example, prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
-    """A line of predictions.jsonl: boxes (y_min, x_min, y_max, x_max) relative to the picture, or a score a class."""
+    """A line of predictions.jsonl: boxes (y_min, x_min, y_max, x_max) relative to the image, or a score a class."""
     line: dict[str, Any] = {"source": example.source, "height": prediction.height, "width": prediction.width}
     if prediction.objects is not None:
         found = prediction.objects

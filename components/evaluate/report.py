@@ -10,14 +10,14 @@ import jinja2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from ..core.data import picture
+from ..core.data import images
 from ..core.data.manifest import Manifest
 from ..core.data.records import Example
 from ..core.models.bundle import ModelCard
 from ..core.models.predictor import Prediction
 from ..core.scoring.metrics import Scores, headline
 
-# Pictures are shown at this longer side, pixels: large enough to see a box, small enough for a page of some hundred KB.
+# Images are shown at this longer side, pixels: large enough to see a box, small enough for a page of some hundred KB.
 SHOWN_SIDE = 320
 TRUTH, RIGHT, WRONG = "#12b76a", "#2e90fa", "#f04438"
 
@@ -28,9 +28,9 @@ WORDS = {
     "map_small": "AP, small objects",
     "map_medium": "AP, medium objects",
     "map_large": "AP, large objects",
-    "mar1": "recall, 1 object a picture",
-    "mar10": "recall, 10 objects a picture",
-    "mar100": "recall, 100 objects a picture",
+    "mar1": "recall, 1 object an image",
+    "mar10": "recall, 10 objects an image",
+    "mar100": "recall, 100 objects an image",
     "mar_small": "recall, small objects",
     "mar_medium": "recall, medium objects",
     "mar_large": "recall, large objects",
@@ -54,7 +54,7 @@ def page(
         data: manifest of the records.
         split: the split that was scored.
         scores: what was found.
-        worst: the pictures to show, the most wrong first.
+        worst: the images to show, the most wrong first.
         show_score: objects below it are not drawn.
     """
     environment = jinja2.Environment(
@@ -74,7 +74,7 @@ def page(
         rows=rows,
         bar_of=bar_of,
         confusion=_confusion(scores),
-        pictures=[_shown(card, *item, show_score) for item in worst],
+        images=[_shown(card, *item, show_score) for item in worst],
         show_score=show_score,
         colours={"truth": TRUTH, "right": RIGHT, "wrong": WRONG},
     )
@@ -94,7 +94,7 @@ def _confusion(scores: Scores) -> list[list[dict[str, Any]]]:
 def _shown(
     card: ModelCard, fault: float, example: Example, prediction: Prediction, show_score: float
 ) -> dict[str, Any]:
-    pixels, _ = picture.decode(example.picture, SHOWN_SIDE)
+    pixels, _ = images.decode(example.image, SHOWN_SIDE)
     image = Image.fromarray(pixels)
     scale = SHOWN_SIDE / max(image.size)
     image = image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))))

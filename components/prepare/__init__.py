@@ -1,1 +1,1 @@
-"""Labelled pictures in, records out: TFRecord shards and the manifest that every later step reads."""
+"""Labelled images in, records out: TFRecord shards and the manifest that every later step reads."""

@@ -11,11 +11,11 @@ def prepare(
     data_version: str = "",
     config: dict = {},  # type: ignore[type-arg]  # noqa: B006
 ) -> None:
-    """Writes labelled pictures as records: TFRecord shards and a manifest.
+    """Writes labelled images as records: TFRecord shards and a manifest.
 
     Args:
         records: what is written.
-        data: a folder of labelled pictures (COCO JSON, Pascal VOC XML, one folder a class), or a built-in set:
+        data: a folder of labelled images (COCO JSON, Pascal VOC XML, one folder a class), or a built-in set:
             "digits", "digit-scenes".
         data_version: names the state of the data. Only the cache looks at it: another one prepares the data again.
             `towpath run` fills it for a folder on this machine.

@@ -18,15 +18,15 @@ class PrepareConfig:
 
     Args:
         format: of the source's folder; "auto" looks at what lies in it.
-        scenes: pictures in the built-in set `digit-scenes`, all splits together; 1,200 are drawn in seconds and are
+        scenes: images in the built-in set `digit-scenes`, all splits together; 1,200 are drawn in seconds and are
             enough for a small detector to learn from.
         seed: of the scenes and of the order of the examples; the same seed gives the same bytes.
         shard_mb: size that a shard should have, megabytes (10^6 bytes); about 100 reads well from object storage.
         min_shards: shards of a split that has enough examples, so that readers work side by side.
-        on_bad_image: what to do about a picture or annotation file that cannot be used: "fail", because a set with
+        on_bad_image: what to do about an image or annotation file that cannot be used: "fail", because a set with
             holes should be a decision, or "skip" it and list it in the manifest.
-        on_bad_box: what to do about a box without area or far outside its picture: "drop" it and list it in the
-            manifest, "clip" it to its picture (and drop it only if nothing is left), or "fail".
+        on_bad_box: what to do about a box without area or far outside its image: "drop" it and list it in the
+            manifest, "clip" it to its image (and drop it only if nothing is left), or "fail".
     """
 
     format: Format = "auto"

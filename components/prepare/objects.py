@@ -1,40 +1,40 @@
-"""Annotated boxes in pixels as boxes relative to the stored picture; what cannot be used goes by the config."""
+"""Annotated boxes in pixels as boxes relative to the stored image; what cannot be used goes by the config."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..core.data.records import Example
-from .pictures import Stored
+from .images import Stored
 from .source import Item, Object, Problems
 
 # Annotation tools round, and some count from 1: a box may reach this far over the edge and is clipped in silence.
 SLIGHT_PX = 2.0
-SLIGHT_SHARE = 0.05  # of the picture's side
+SLIGHT_SHARE = 0.05  # of the image's side
 
 _Box = tuple[float, float, float, float]
 
 
 def to_example(item: Item, stored: Stored, problems: Problems) -> Example | None:
-    """Joins a picture with its labels.
+    """Joins an image with its labels.
 
-    Boxes are annotated on the picture as the tool showed it. Today's tools show a picture upright, as its EXIF
+    Boxes are annotated on the image as the tool showed it. Today's tools show an image upright, as its EXIF
     orientation says; older ones show it as it is stored. The size that the annotation gives tells which: where it is
-    the unturned one, the boxes are turned along with the picture.
+    the unturned one, the boxes are turned along with the image.
 
     Returns:
-        The example; None where the annotation belongs to another picture, and such pictures are skipped.
+        The example; None where the annotation belongs to another image, and such images are skipped.
 
     Raises:
-        DataError: a box or picture that cannot be used, where the config says fail.
+        DataError: a box or image that cannot be used, where the config says fail.
     """
     size = (stored.height, stored.width)
     turned = stored.orientation >= 5 and item.declared == size[::-1] and item.declared != size
     if item.declared not in (None, size) and not turned:
-        problems.picture(
+        problems.image(
             item.file,
             f"its annotation is for {item.declared[1]}×{item.declared[0]} pixels, "
-            f"but the picture has {stored.width}×{stored.height}.",
+            f"but the image has {stored.width}×{stored.height}.",
         )
         return None
     boxes, labels, crowd, areas = [], [], [], []
@@ -51,7 +51,7 @@ def to_example(item: Item, stored: Stored, problems: Problems) -> Example | None
         areas.append(box_area if thing.area is None else min(thing.area, box_area))
     with_area = any(thing.area is not None for thing in item.objects)
     return Example(
-        picture=stored.picture,
+        image=stored.image,
         height=stored.height,
         width=stored.width,
         source=item.file,
@@ -65,7 +65,7 @@ def to_example(item: Item, stored: Stored, problems: Problems) -> Example | None
 
 
 def _inside(box_px: _Box, stored: Stored, clip: bool) -> tuple[_Box | None, str]:
-    """The box relative to its picture and within it, or None and why not."""
+    """The box relative to its image and within it, or None and why not."""
     sides = np.array([stored.height, stored.width] * 2, np.float64)
     box = np.array(box_px, np.float64)
     if not np.isfinite(box).all():
@@ -74,16 +74,16 @@ def _inside(box_px: _Box, stored: Stored, clip: bool) -> tuple[_Box | None, str]
         return None, "has no area"
     over = np.maximum(-box, box - sides)
     if (over > np.maximum(SLIGHT_PX, SLIGHT_SHARE * sides)).any() and not clip:
-        return None, f"reaches outside its picture of {stored.width}×{stored.height} pixels"
+        return None, f"reaches outside its image of {stored.width}×{stored.height} pixels"
     relative = np.clip(box / sides, 0, 1).astype(np.float32)
     if (relative[2:] <= relative[:2]).any():
-        return None, f"lies outside its picture of {stored.width}×{stored.height} pixels"
+        return None, f"lies outside its image of {stored.width}×{stored.height} pixels"
     y_min, x_min, y_max, x_max = relative.tolist()
     return (y_min, x_min, y_max, x_max), ""
 
 
 def _turned(box_px: _Box, stored: Stored) -> _Box:
-    """A box on the picture as it is stored in its file -> on the upright picture; orientations 5 to 8 swap the axes."""
+    """A box on the image as it is stored in its file -> on the upright image; orientations 5 to 8 swap the axes."""
     y_min, x_min, y_max, x_max = box_px
     y_min, x_min, y_max, x_max = x_min, y_min, x_max, y_max
     if stored.orientation in (6, 7):  # left becomes right

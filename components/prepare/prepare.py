@@ -1,4 +1,4 @@
-"""Labelled pictures in, records out."""
+"""Labelled images in, records out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .source import Item, Problems, Source
 
 
 def prepare(source: str, out: Path, config: PrepareConfig) -> Manifest:
-    """Writes labelled pictures as records: sharded TFRecords with a manifest.
+    """Writes labelled images as records: sharded TFRecords with a manifest.
 
     The same source and config give the same bytes.
 
@@ -64,10 +64,10 @@ def _read(source: str, config: PrepareConfig, problems: Problems) -> tuple[str, 
     if not folder.is_dir():
         what = "this is no folder" if folder.exists() else "there is no such folder"
         raise DataError(
-            f"{source}: {what}.", f"Give a folder of labelled pictures, or a built-in set: {', '.join(builtin.NAMES)}."
+            f"{source}: {what}.", f"Give a folder of labelled images, or a built-in set: {', '.join(builtin.NAMES)}."
         )
     # The name becomes the model's, and so part of URLs.
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.") or "pictures"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.") or "images"
     return name, detect.read(folder, problems)
 
 
@@ -81,7 +81,7 @@ def _write(name: str, source: str, read: Source, work: Path, problems: Problems)
                 splits[split] = write_split(split, order, read.classes, work, problems, bar)
     for split, written in splits.items():
         if not written.examples:
-            raise DataError(f"{source}: no picture of the split '{split}' can be used.", problems.skipped[0].reason)
+            raise DataError(f"{source}: no image of the split '{split}' can be used.", problems.skipped[0].reason)
     return Manifest(
         name=name,
         task=read.task,
@@ -103,7 +103,7 @@ def _shuffled(items: list[Item], seed: str) -> list[Item]:
 
 def _say(source: str, read: Source) -> None:
     counts = ", ".join(f"{split} {len(read.splits[split])}" for split in SPLITS if read.splits.get(split))
-    lines = [f"{read.format}, {len(read.classes)} classes, pictures: {counts} ({read.split_by})"]
+    lines = [f"{read.format}, {len(read.classes)} classes, images: {counts} ({read.split_by})"]
     if absent := [split for split in SPLITS if not read.splits.get(split)]:
         lines.append(f"there is no {' and no '.join(absent)} split: later steps use those that are there")
     for line in lines:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from ..core import files
 from ..core.data import records
+from ..core.data.images import MAX_BYTES, ImageError
 from ..core.data.manifest import Shard, Split
-from ..core.data.picture import MAX_BYTES, PictureError
 from ..core.progress import Bar
 from .config import PrepareConfig
+from .images import to_store
 from .objects import to_example
-from .pictures import to_store
 from .source import Item, Problems
 
 # A shard of fewer examples costs more to open than its reading side by side gains.
@@ -32,15 +32,15 @@ def shard_count(items: Sequence[Item], config: PrepareConfig) -> int:
 def write_split(
     name: str, items: Sequence[Item], classes: tuple[str, ...], work: Path, problems: Problems, bar: Bar
 ) -> Split:
-    """Writes one split, one picture in memory at a time.
+    """Writes one split, one image in memory at a time.
 
     Args:
         name: of the split.
-        items: its pictures, in the order that they are written in.
+        items: its images, in the order that they are written in.
         work: the folder that the shards go to.
 
     Raises:
-        DataError: a picture or box that cannot be used, where the config says fail.
+        DataError: an image or box that cannot be used, where the config says fail.
         RetryError: the disk is full.
     """
     count = shard_count(items, problems.config)
@@ -77,13 +77,13 @@ def _write_shard(
 def _read(item: Item, problems: Problems) -> records.Example | None:
     try:
         if item.size > MAX_BYTES:
-            raise PictureError(f"The file has {item.size:,} bytes: at most {MAX_BYTES:,} are read.")
+            raise ImageError(f"The file has {item.size:,} bytes: at most {MAX_BYTES:,} are read.")
         stored = to_store(item.load())
-    except PictureError as error:
-        problems.picture(item.file, error.message)
+    except ImageError as error:
+        problems.image(item.file, error.message)
         return None
     except OSError as error:
-        problems.picture(item.file, f"The file cannot be read ({error.strerror}).")
+        problems.image(item.file, f"The file cannot be read ({error.strerror}).")
         return None
     return to_example(item, stored, problems)
 

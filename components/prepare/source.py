@@ -1,4 +1,4 @@
-"""What every reader gives: labelled pictures that are not yet read."""
+"""What every reader gives: labelled images that are not yet read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Object:
 
     Args:
         label: index of its class.
-        box_px: (y_min, x_min, y_max, x_max) in pixels, as annotated: it may be outside its picture or not a number.
+        box_px: (y_min, x_min, y_max, x_max) in pixels, as annotated: it may be outside its image or not a number.
         crowd: 1 where the box stands for a crowd (COCO).
         area: of the object in pixels (COCO's segmentation area); None where the box's own counts.
     """
@@ -32,12 +32,12 @@ class Object:
 
 @dataclass(frozen=True)
 class Item:
-    """One labelled picture, not yet read.
+    """One labelled image, not yet read.
 
     Args:
         file: where it lies, relative to the source's folder; also its name in messages.
-        load: gives the encoded picture; may raise OSError.
-        size: bytes of the encoded picture, an estimate where it is drawn.
+        load: gives the encoded image; may raise OSError.
+        size: bytes of the encoded image, an estimate where it is drawn.
         label: index of its class (classification).
         objects: what is annotated in it (detection).
         declared: the (height, width) in pixels that its annotation gives; None where it gives none.
@@ -55,13 +55,13 @@ class Item:
 
 @dataclass(frozen=True)
 class Source:
-    """Labelled pictures of one data set.
+    """Labelled images of one data set.
 
     Args:
         format: as people call it ("Pascal VOC").
-        splits: "train", "val", "test" -> pictures; those that are there.
+        splits: "train", "val", "test" -> images; those that are there.
         split_by: who made the splits ("the source's own", "by content").
-        mirror: a mirrored picture is still a right example.
+        mirror: a mirrored image is still a right example.
     """
 
     format: str
@@ -80,11 +80,11 @@ class Problems:
     skipped: list[Skipped] = field(default_factory=list)
     dropped: list[Skipped] = field(default_factory=list)
 
-    def picture(self, file: str, reason: str) -> None:
-        """A picture or annotation file that cannot be used.
+    def image(self, file: str, reason: str) -> None:
+        """An image or annotation file that cannot be used.
 
         Raises:
-            DataError: unless such pictures are to be skipped.
+            DataError: unless such images are to be skipped.
         """
         if self.config.on_bad_image == "fail":
             raise DataError(
@@ -111,7 +111,7 @@ def plain(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def picture_item(
+def image_item(
     path: Path,
     root: Path,
     label: int | None = None,
@@ -119,6 +119,6 @@ def picture_item(
     declared: tuple[int, int] | None = None,
     source_id: str = "",
 ) -> Item:
-    """An item for a picture file that is there; `root` is the source's folder."""
+    """An item for an image file that is there; `root` is the source's folder."""
     file = plain(path.relative_to(root).as_posix())
     return Item(file, path.read_bytes, path.stat().st_size, label, objects, declared, source_id)

@@ -20,7 +20,7 @@ _WORDS = {
     "testing": "test",
 }
 _WORD = re.compile(rf"(?<![a-z])({'|'.join(_WORDS)})(?![a-z])")
-# Of ten pictures, eight train, one validates, one tests.
+# Of ten images, eight train, one validates, one tests.
 TENTHS = ("train",) * 8 + ("val", "test")
 BY_CONTENT = "by content: 80/10/10"
 
@@ -34,15 +34,15 @@ def settled(found: dict[str, list[Item]], where: str) -> tuple[dict[str, list[It
     """The splits to write, and who made them.
 
     Args:
-        found: split -> pictures; under "" those of no split. Either all have a split or none has.
+        found: split -> images; under "" those of no split. Either all have a split or none has.
         where: the source, for messages.
 
     Raises:
-        DataError: there are no pictures, or none to train on.
+        DataError: there are no images, or none to train on.
     """
     found = {split: items for split, items in found.items() if items}
     if not found:
-        raise DataError(f"{where}: there is no labelled picture in it.")
+        raise DataError(f"{where}: there is no labelled image in it.")
     if set(found) in ({""}, {"train"}):
         (items,) = found.values()
         return by_content(items), BY_CONTENT
@@ -52,10 +52,10 @@ def settled(found: dict[str, list[Item]], where: str) -> tuple[dict[str, list[It
 
 
 def by_content(items: Sequence[Item]) -> dict[str, list[Item]]:
-    """Splits pictures by the sha256 of their bytes.
+    """Splits images by the sha256 of their bytes.
 
-    A picture's split depends on nothing but its content: it stays where it is when others come or go, and two copies
-    of one picture never lie in two splits. In a set so small that val or test would stay empty, the last picture
+    An image's split depends on nothing but its content: it stays where it is when others come or go, and two copies
+    of one image never lie in two splits. In a set so small that val or test would stay empty, the last image
     of train, by digest, goes there.
     """
     splits: dict[str, list[tuple[str, Item]]] = {split: [] for split in SPLITS}
@@ -73,5 +73,5 @@ def by_content(items: Sequence[Item]) -> dict[str, list[Item]]:
 def _digest(item: Item) -> str:
     try:
         return hashlib.sha256(item.load()).hexdigest()
-    except OSError:  # said when the picture is to be written
+    except OSError:  # said when the image is to be written
         return hashlib.sha256(item.file.encode()).hexdigest()

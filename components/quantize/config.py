@@ -13,7 +13,7 @@ class QuantizeConfig:
     """How to quantize.
 
     Args:
-        calibration: training pictures whose activations set the int8 ranges; 100 are usual for LiteRT.
+        calibration: training images whose activations set the int8 ranges; 100 are usual for LiteRT.
         split: examples on which each variant is scored; None takes the test split, or val where there is no test.
     """
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core import files, progress
-from ..core.data import manifest, picture
+from ..core.data import images, manifest
 from ..core.data.manifest import Records
 from ..core.errors import BundleError, MissingError, RecordsError
 from ..core.models import bundle
@@ -110,8 +110,8 @@ def _convert(source: Bundle, data: Records, settings: QuantizeConfig) -> dict[st
     def sample() -> Iterator[list[Any]]:
         with progress.bar("calibrating int8", settings.calibration) as bar:
             for example in islice(data.examples("train"), settings.calibration):
-                decoded, size = picture.decode(example.picture, side, source.card.fit)
-                yield [picture.fit_to(decoded, size, side, source.card.fit)[0][None]]
+                decoded, size = images.decode(example.image, side, source.card.fit)
+                yield [images.fit_to(decoded, size, side, source.card.fit)[0][None]]
                 bar.advance()
 
     with tempfile.TemporaryDirectory() as folder:

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers-threads", type=int, dest="threads", help="requests answered at a time (one a core)")
     parser.add_argument("--max-waiting", type=int, help="requests that may wait; more get 429 (64)")
     parser.add_argument("--max-body-bytes", type=int, help="of one request (33554432)")
-    parser.add_argument("--max-instances", type=int, help="pictures in one :predict (32)")
+    parser.add_argument("--max-instances", type=int, help="images in one :predict (32)")
     return parser
 
 

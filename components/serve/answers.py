@@ -15,8 +15,8 @@ from .failures import Refused
 BEST_LABELS = 5
 
 
-def pictures(body: bytes, limit: int) -> list[bytes]:
-    """The encoded pictures of a `:predict` request.
+def images(body: bytes, limit: int) -> list[bytes]:
+    """The encoded images of a `:predict` request.
 
     Args:
         body: {"instances": [{"b64": "…"} or {"image_bytes": {"b64": "…"}}, …]}.
@@ -31,10 +31,10 @@ def pictures(body: bytes, limit: int) -> list[bytes]:
         raise Refused(400, f"The body is not JSON: {error}.") from error
     instances = value.get("instances") if isinstance(value, dict) else None
     if not isinstance(instances, list) or not instances:
-        raise Refused(400, 'The body must be {"instances": [{"b64": "…"}, …]} with at least one picture.')
+        raise Refused(400, 'The body must be {"instances": [{"b64": "…"}, …]} with at least one image.')
     if len(instances) > limit:
         raise Refused(400, f"There are {len(instances)} instances: one request may hold {limit}.")
-    return [_picture(index, instance) for index, instance in enumerate(instances)]
+    return [_image(index, instance) for index, instance in enumerate(instances)]
 
 
 def tensorflow_serving(prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def tensorflow_serving(prediction: Prediction, classes: tuple[str, ...]) -> dict
 
 
 def readable(prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
-    """The picture's size and its objects in pixels, or its best labels."""
+    """The image's size and its objects in pixels, or its best labels."""
     size = {"width": prediction.width, "height": prediction.height}
     if prediction.objects is None:
         scores = _scores(prediction)
@@ -78,12 +78,12 @@ def _scores(prediction: Prediction) -> list[float]:
     return values
 
 
-def _picture(index: int, instance: Any) -> bytes:
+def _image(index: int, instance: Any) -> bytes:
     if isinstance(instance, dict) and "image_bytes" in instance:
         instance = instance["image_bytes"]
     text = instance.get("b64") if isinstance(instance, dict) else None
     if not isinstance(text, str):
-        raise Refused(400, f'Instance {index} is no picture: give {{"b64": "…"}} or {{"image_bytes": {{"b64": "…"}}}}.')
+        raise Refused(400, f'Instance {index} is no image: give {{"b64": "…"}} or {{"image_bytes": {{"b64": "…"}}}}.')
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:

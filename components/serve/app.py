@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from . import body, demo, failures, operations, pictures, tensorflow_serving
+from . import body, demo, failures, images, operations, tensorflow_serving
 from .metrics import Metrics
 from .models import Models
 
@@ -18,7 +18,7 @@ def build(models: Models) -> ASGIApp:
     failures.install(app)
     app.include_router(operations.router(models, metrics))
     app.include_router(tensorflow_serving.router(models, metrics))
-    app.include_router(pictures.router(models, metrics))
+    app.include_router(images.router(models, metrics))
     app.include_router(demo.router(models))
     return _Observed(app, models, metrics)
 

@@ -29,8 +29,8 @@ async def read(request: Request, limit: int) -> bytes:
     return b"".join([chunk async for chunk in _chunks(request, limit)])
 
 
-async def picture(request: Request, limit: int) -> bytes:
-    """The picture of an upload: the field "file" of a multipart form, else the whole body.
+async def image(request: Request, limit: int) -> bytes:
+    """The image of an upload: the field "file" of a multipart form, else the whole body.
 
     Raises:
         Refused: as `read`; 400 for a form that is damaged or has no such field.
@@ -44,7 +44,7 @@ async def picture(request: Request, limit: int) -> bytes:
     try:
         file = form.get(FIELD)
         if not isinstance(file, UploadFile):
-            raise Refused(400, f"The form has no file in its field '{FIELD}': curl -F {FIELD}=@picture.jpg sends one.")
+            raise Refused(400, f"The form has no file in its field '{FIELD}': curl -F {FIELD}=@image.jpg sends one.")
         return await file.read()
     finally:
         await form.close()
@@ -66,4 +66,4 @@ async def _chunks(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
 
 
 def _too_large(limit: int) -> Refused:
-    return Refused(413, f"The body is larger than {limit:,} bytes. Send a smaller picture, or fewer at a time.")
+    return Refused(413, f"The body is larger than {limit:,} bytes. Send a smaller image, or fewer at a time.")

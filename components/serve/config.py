@@ -27,8 +27,8 @@ class ServeConfig:
             by default: each answer keeps a core busy.
         max_waiting: requests that may wait for a thread; more are refused with 429. 64 are about a second of work
             for a small model, longer than a client likes to wait.
-        max_body_bytes: of one request. 32 MiB hold any phone's picture, also as base64 (4/3 its size).
-        max_instances: pictures in one `:predict`. A decoded picture takes 12 bytes a pixel of the model's input:
+        max_body_bytes: of one request. 32 MiB hold any phone's image, also as base64 (4/3 its size).
+        max_instances: images in one `:predict`. A decoded image takes 12 bytes a pixel of the model's input:
             32 of 640×640 are 150 MiB.
     """
 

@@ -1,4 +1,4 @@
-"""The demo page: files of this package, and the bundles' sample pictures."""
+"""The demo page: files of this package, and the bundles' sample images."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 from PIL import Image
 
-from ..core.data.picture import open_picture
+from ..core.data.images import open_image
 from .failures import Refused
 from .models import Models
 
 FOLDER = Path(__file__).with_name("page")
 PARTS = {"demo.css": "text/css", "demo.js": "text/javascript", "draw.js": "text/javascript"}
-# Nothing from outside, nothing inline, no frame around it; blob: is the picture that the person chose.
+# Nothing from outside, nothing inline, no frame around it; blob: is the image that the person chose.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -43,8 +43,8 @@ def router(models: Models) -> APIRouter:
         model = models.get(name)
         samples = model.bundle.card.samples
         if index >= len(samples):
-            raise Refused(404, f"Model '{name}' has {len(samples)} sample pictures; the first is 0.")
+            raise Refused(404, f"Model '{name}' has {len(samples)} sample images; the first is 0.")
         data = model.bundle.sample_bytes(samples[index])
-        return Response(data, media_type=Image.MIME[open_picture(data).format or ""])
+        return Response(data, media_type=Image.MIME[open_image(data).format or ""])
 
     return routes

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from ..core.data.picture import PictureError
+from ..core.data.images import ImageError
 
 
 class Refused(Exception):
@@ -39,8 +39,8 @@ def install(app: FastAPI) -> None:
     async def refused(_: Request, error: Refused) -> Response:
         return reply({"error": error.message}, error.status, error.headers)
 
-    @app.exception_handler(PictureError)
-    async def bad_picture(_: Request, error: PictureError) -> Response:
+    @app.exception_handler(ImageError)
+    async def bad_image(_: Request, error: ImageError) -> Response:
         return reply({"error": str(error)}, 400)
 
     @app.exception_handler(HTTPException)

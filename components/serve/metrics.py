@@ -25,7 +25,7 @@ class Metrics:
         )
         self.seconds = Histogram(
             "towpath_request_seconds",
-            "Seconds of answering pictures: decode (reading and fitting), inference (with post-processing), total.",
+            "Seconds of answering images: decode (reading and fitting), inference (with post-processing), total.",
             ("model", "phase"),
             buckets=BUCKETS,
             registry=self._registry,

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..core import config
-from ..core.data.picture import PAD, PictureError, Placement
+from ..core.data.images import PAD, ImageError, Placement
 from ..core.errors import BundleError, ConfigError
 from ..core.models import bundle
 from ..core.models.bundle import Bundle
@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Answer:
-    """Predictions, one a picture, and the seconds that each phase took."""
+    """Predictions, one an image, and the seconds that each phase took."""
 
     predictions: list[Prediction]
     seconds: dict[Phase, float]
@@ -55,7 +55,7 @@ class Model:
     Args:
         bundle: its files and card.
         version: as its source calls it.
-        predictor: answers pictures, in as many threads as the server has.
+        predictor: answers images, in as many threads as the server has.
         metadata: its card as JSON.
     """
 
@@ -69,15 +69,15 @@ class Model:
         """As the routes call it."""
         return self.bundle.card.name
 
-    def answer(self, pictures: Sequence[bytes]) -> Answer:
-        """Decodes and answers encoded pictures in one batch.
+    def answer(self, images: Sequence[bytes]) -> Answer:
+        """Decodes and answers encoded images in one batch.
 
         Raises:
-            PictureError: for the first that cannot be read; with several, it names the picture's index.
+            ImageError: for the first that cannot be read; with several, it names the image's index.
             Refused: 500 where the model answers with numbers that are not finite.
         """
         started = time.perf_counter()
-        prepared = [self._prepare(index, data, len(pictures)) for index, data in enumerate(pictures)]
+        prepared = [self._prepare(index, data, len(images)) for index, data in enumerate(images)]
         decoded = time.perf_counter()
         predictions = self.predictor.run(prepared)
         if not all(_finite(one) for one in predictions):
@@ -87,8 +87,8 @@ class Model:
     def _prepare(self, index: int, data: bytes, count: int) -> Prepared:
         try:
             return self.predictor.prepare(data)
-        except PictureError as error:
-            raise PictureError(f"Instance {index}: {error}" if count > 1 else str(error)) from error
+        except ImageError as error:
+            raise ImageError(f"Instance {index}: {error}" if count > 1 else str(error)) from error
 
 
 @dataclass
@@ -189,7 +189,7 @@ def _warm_up(model: Model, copies: int) -> None:
     except Exception as error:  # each engine raises errors of its own kinds
         raise BundleError(f"{folder}: the model does not run ({type(error).__name__}: {error}).") from error
     if not all(np.isfinite(values).all() for values in outputs.values()):
-        raise BundleError(f"{folder}: the model answers a grey picture with NaN or infinity: its weights are damaged.")
+        raise BundleError(f"{folder}: the model answers a grey image with NaN or infinity: its weights are damaged.")
     if outputs["scores"].shape[-1] != len(card.classes):
         found = outputs["scores"].shape[-1]
         raise BundleError(f"{folder}: the model scores {found} classes, but its card names {len(card.classes)}.")

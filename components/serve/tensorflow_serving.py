@@ -58,8 +58,8 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
         status = {"error_code": "OK", "error_message": ""}
         return reply({"model_version_status": [{"version": model.version, "state": "AVAILABLE", "status": status}]})
 
-    @routes.post("/{name}:predict", summary="Answers base64 pictures", openapi_extra=_BODY)
-    @routes.post("/{name}/versions/{version}:predict", summary="Answers base64 pictures", openapi_extra=_BODY)
+    @routes.post("/{name}:predict", summary="Answers base64 images", openapi_extra=_BODY)
+    @routes.post("/{name}/versions/{version}:predict", summary="Answers base64 images", openapi_extra=_BODY)
     async def predict(request: Request, name: str, version: str | None = None) -> Response:
         started = time.perf_counter()
         with metrics.in_flight.track_inprogress():
@@ -75,7 +75,7 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
 
 def _answer(model: Model, data: bytes, limit: int) -> Answer:
     # Parsing megabytes of base64 takes long enough to keep it off the event loop too.
-    return model.answer(answers.pictures(data, limit))
+    return model.answer(answers.images(data, limit))
 
 
 def _entry(model: Model) -> dict[str, Any]:

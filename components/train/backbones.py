@@ -1,4 +1,4 @@
-"""Backbones: what turns a picture into feature maps of stride 8, 16, 32."""
+"""Backbones: what turns an image into feature maps of stride 8, 16, 32."""
 
 from __future__ import annotations
 

@@ -21,19 +21,19 @@ class TrainConfig:
         backbone: "small" trains from nothing on two CPU cores in minutes; the others are keras.applications'.
         width: channels of MobileNets relative to the paper's (alpha).
         weights: file of pretrained backbone weights (no top) for keras.applications; None trains from nothing.
-        input_size: side of the model's input in pixels; None takes the pictures' median longer side, at most 320, so
+        input_size: side of the model's input in pixels; None takes the images' median longer side, at most 320, so
             that a CPU can still train it.
         epochs: passes over the training split; 12 bring digit-scenes to an mAP@0.5 above 0.9 in minutes on two cores.
-        batch: pictures a step on each device.
+        batch: images a step on each device.
         learning_rate: peak, for a global batch of 16; it scales with the global batch (Goyal et al. 2017).
         warmup: part of all steps in which the rate climbs to its peak; it then falls as a cosine.
         weight_decay: of AdamW.
         pyramid_channels: width of a detector's pyramid and heads; Lin et al. use 256, 48 suits the small backbone.
         head_depth: convolutions in each head before its last; Lin et al. use 4, 1 suits the small backbone.
-        mirror: flip pictures at random; None follows the records (digits must not be flipped).
-        zoom: pictures are scaled by a random factor between 1 - zoom and 1 + zoom; 0 turns it off.
+        mirror: flip images at random; None follows the records (digits must not be flipped).
+        zoom: images are scaled by a random factor between 1 - zoom and 1 + zoom; 0 turns it off.
         name: of the model; None takes the records' name.
-        samples: pictures with known answers kept in the bundle, for checks and the demo page.
+        samples: images with known answers kept in the bundle, for checks and the demo page.
         seed: of weights, shuffling and augmentation.
     """
 

@@ -11,7 +11,7 @@ from ..core.data.manifest import Records
 from ..core.data.records import Example
 from ..core.models.anchors import AnchorSpec
 
-# Pictures looked at: enough for a median and a tenth, and read in about a second.
+# Images looked at: enough for a median and a tenth, and read in about a second.
 LOOKED_AT = 2000
 STEP = 32
 LARGEST = 320
@@ -19,7 +19,7 @@ LEAST_LEVEL = 3
 
 
 def input_size(records: Records) -> int:
-    """The median longer side of the training pictures, as a multiple of 32 between 32 and 320 pixels."""
+    """The median longer side of the training images, as a multiple of 32 between 32 and 320 pixels."""
     longer = [max(example.height, example.width) for example in _some(records)]
     return int(np.clip(round(float(np.median(longer)) / STEP) * STEP, STEP, LARGEST))
 

@@ -1,6 +1,6 @@
 """The input pipeline: shards to batches with TensorFlow's ops, in parallel, the same for the same seed.
 
-What evaluation and serving do with NumPy (`core.data.picture`) happens here with tf.image; a test holds the two together.
+What evaluation and serving do with NumPy (`core.data.images`) happens here with tf.image; a test compares the two.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..core.data import picture
+from ..core.data import images
 from ..core.data.boxes import OFFSET_SCALE, Boxes
 from ..core.data.manifest import Task
 from .losses import RetinaNetLoss
@@ -44,8 +44,8 @@ class Inputs:
     Args:
         task: what to learn.
         size: side of the model's input in pixels.
-        fit: how pictures come into it.
-        batch: pictures in a global batch.
+        fit: how images come into it.
+        batch: images in a global batch.
         seed: of shuffling and augmentation.
         mirror: flip at random.
         zoom: see TrainConfig.
@@ -54,7 +54,7 @@ class Inputs:
 
     task: Task
     size: int
-    fit: picture.Fit
+    fit: images.Fit
     batch: int
     seed: int
     mirror: bool
@@ -98,16 +98,16 @@ def validation(shards: list[Path], inputs: Inputs, examples: int) -> Any:
     return data.apply(tf.data.experimental.assert_cardinality(-(-examples // inputs.batch)))
 
 
-def fitted(encoded: Any, size: int, fit: picture.Fit) -> tuple[Any, Any, Any]:
-    """`picture.decode` and `picture.fit_to` in TensorFlow.
+def fitted(encoded: Any, size: int, fit: images.Fit) -> tuple[Any, Any, Any]:
+    """`images.decode` and `images.fit_to` in TensorFlow.
 
     Args:
         encoded: scalar string, JPEG or PNG.
         size: side of the model's input in pixels.
-        fit: see `picture.fit_to`.
+        fit: see `images.fit_to`.
 
     Returns:
-        [size, size, 3] float32 in 0..255, scale and offset ([2] float32, y then x): input = picture * scale + offset.
+        [size, size, 3] float32 in 0..255, scale and offset ([2] float32, y then x): input = image * scale + offset.
     """
     pixels = _decoded(encoded, size, fit)
     shape = tf.shape(pixels)[:2]
@@ -118,12 +118,12 @@ def fitted(encoded: Any, size: int, fit: picture.Fit) -> tuple[Any, Any, Any]:
         return square, tf.cast(shape / edge, tf.float32), tf.cast(-corner / edge, tf.float32)
     longer = tf.reduce_max(shape)
     inner = tf.maximum(1, (2 * shape * size + longer) // (2 * longer))
-    image = tf.image.resize(pixels, inner) - picture.PAD
-    image = tf.image.pad_to_bounding_box(image, 0, 0, size, size) + picture.PAD
+    image = tf.image.resize(pixels, inner) - images.PAD
+    image = tf.image.pad_to_bounding_box(image, 0, 0, size, size) + images.PAD
     return image, tf.cast(inner / size, tf.float32), tf.zeros(2)
 
 
-def _decoded(encoded: Any, size: int, fit: picture.Fit) -> Any:
+def _decoded(encoded: Any, size: int, fit: images.Fit) -> Any:
     ratios = (1, 2, 4, 8)
 
     def smaller(shape: Any, decoders: list[Any]) -> Any:
@@ -142,7 +142,7 @@ def _decoded(encoded: Any, size: int, fit: picture.Fit) -> Any:
 
 
 def _averaged(pixels: Any, ratio: int) -> Any:
-    """`picture._averaged`."""
+    """`images._averaged`."""
     shape = tf.shape(pixels)
     pixels = tf.pad(pixels, [[0, -shape[0] % ratio], [0, -shape[1] % ratio], [0, 0]], "SYMMETRIC")
     height, width = tf.shape(pixels)[0] // ratio, tf.shape(pixels)[1] // ratio
@@ -183,12 +183,12 @@ def _augment(image: Any, boxes: Any, seed: Any, inputs: Inputs) -> tuple[Any, An
         seeds = tf.random.split(seed, 2)
         zoom = 1 + tf.random.stateless_uniform([], seeds[0], -inputs.zoom, inputs.zoom)
         place = tf.random.stateless_uniform([2], seeds[1])
-        # The window onto the picture, relative to it; a window larger than the picture shows grey around it.
+        # The window onto the image, relative to it; a window larger than the image shows grey around it.
         window = 1 / zoom
         corner = place * (1 - window)
         region = tf.concat([corner, corner + window], axis=0)[None]
         sides = (inputs.size, inputs.size)
-        image = tf.image.crop_and_resize(image[None], region, [0], sides, extrapolation_value=picture.PAD)[0]
+        image = tf.image.crop_and_resize(image[None], region, [0], sides, extrapolation_value=images.PAD)[0]
         before = _area(boxes)
         boxes = tf.clip_by_value((boxes - tf.tile(corner, [2])) / window, 0.0, 1.0)
         shown = _area(boxes) * window**2 >= VISIBLE * before

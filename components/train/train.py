@@ -211,14 +211,14 @@ def _write(model: Any, card: bundle.ModelCard, samples: list[tuple[bundle.Sample
 
 
 def _samples(plan: Plan) -> list[tuple[bundle.Sample, bytes]]:
-    """Pictures that training never saw, with their known answers."""
+    """Images that training never saw, with their known answers."""
     split = plan.data.manifest.split("test", "val", "train")
     samples = []
     for index, example in enumerate(islice(plan.data.examples(split), plan.settings.samples)):
         labels = example.labels[example.crowd == 0] if example.label is None else [example.label]
         boxes = tuple(tuple(map(float, box)) for box in example.boxes[example.crowd == 0])
         name = f"{index:02d}.{'jpg' if example.format == 'jpeg' else 'png'}"
-        samples.append((bundle.Sample(name, tuple(map(int, labels)), boxes), example.picture))  # type: ignore[arg-type]
+        samples.append((bundle.Sample(name, tuple(map(int, labels)), boxes), example.image))  # type: ignore[arg-type]
     return samples
 
 

@@ -43,8 +43,8 @@ def figure(task: TaskRun) -> str:
 
 
 def _prepare(task: TaskRun, found: Mapping[str, Any]) -> str:
-    pictures = sum(value for name, value in found.items() if name.endswith("_examples"))
-    return f"{pictures:,} pictures, {found['classes']} classes" if "classes" in found else _any(task, found)
+    images = sum(value for name, value in found.items() if name.endswith("_examples"))
+    return f"{images:,} images, {found['classes']} classes" if "classes" in found else _any(task, found)
 
 
 def _train(task: TaskRun, found: Mapping[str, Any]) -> str:

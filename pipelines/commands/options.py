@@ -16,9 +16,7 @@ def complete_target(incomplete: str) -> list[str]:
 
 Data: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--data", metavar="SRC", help="Labelled pictures: a folder, or a built-in set (digits, digit-scenes)."
-    ),
+    typer.Option("--data", metavar="SRC", help="Labelled images: a folder, or a built-in set (digits, digit-scenes)."),
 ]
 Settings: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", metavar="STEP.KEY=VALUE", help="A step's setting, as train.epochs=2.")

@@ -47,9 +47,9 @@ def run(
     A step that ran before with the same inputs is not run again. An interrupted run goes on where it stopped when the
     same command is given.
 
-    [bold]towpath run train_to_prod --data pictures --approve legal,fit,cost,live[/bold]
-    [bold]towpath run train --data pictures --set train.epochs=2 --set evaluate.pictures=8[/bold]
-    [bold]towpath run prepare --data pictures --out prepared[/bold]
+    [bold]towpath run train_to_prod --data images --approve legal,fit,cost,live[/bold]
+    [bold]towpath run train --data images --set train.epochs=2 --set evaluate.images=8[/bold]
+    [bold]towpath run prepare --data images --out prepared[/bold]
     [bold]towpath run components/train --input records=runs/latest/prepare/records[/bold]
     """
     found = targets.find(target)

@@ -26,7 +26,7 @@ def serve(
         str | None, typer.Option("--variant", help="Of every bundle: int8, float32 or saved_model.")
     ] = None,
 ) -> None:
-    """Serve models over HTTP, with a page to drop a picture on.
+    """Serve models over HTTP, with a page to drop an image on.
 
     [bold]towpath serve runs/latest/train/quantize/quantized[/bold]
     [bold]towpath serve models/digits models/flowers --variant int8 --port 0[/bold]

@@ -22,7 +22,7 @@ class Words:
     """The options of `run` and `submit` that become arguments.
 
     Args:
-        data: labelled pictures: a folder, or a built-in set.
+        data: labelled images: a folder, or a built-in set.
         settings: "step.key=value", each.
         arguments: "name=value", each.
         inputs: "name=FOLDER", each: input artifacts.
@@ -161,7 +161,7 @@ def _place(data: str) -> str:
 
 
 def _state(folder: Path) -> str:
-    """Names what lies in a folder by names, sizes and times: pictures that come, go or change are noticed."""
+    """Names what lies in a folder by names, sizes and times: images that come, go or change are noticed."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         status = path.stat() if path.exists() else path.lstat()

@@ -47,7 +47,7 @@ def submit(
 ) -> None:
     """Run a pipeline on a Kubeflow cluster, and say where to watch it.
 
-    [bold]towpath submit train --host https://kubeflow.example.com/pipeline --data gs://bucket/pictures[/bold]
+    [bold]towpath submit train --host https://kubeflow.example.com/pipeline --data gs://bucket/images[/bold]
     """
     target = targets.find(pipeline)
     words = settings.Words(data, tuple(set_ or ()), tuple(argument or ()), (), tuple(approve or ()))

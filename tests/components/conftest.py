@@ -23,7 +23,7 @@ COLOURS = {"red": (230, 20, 20), "green": (20, 230, 20), "blue": (20, 20, 230)}
 BRIGHT = (250, 250, 250)
 
 
-def picture(colour: tuple[int, int, int], side: int = 32, square: tuple[int, int, int, int] | None = None) -> bytes:
+def png(colour: tuple[int, int, int], side: int = 32, square: tuple[int, int, int, int] | None = None) -> bytes:
     """A PNG of one colour, or grey with one square (left, top, right, bottom) of it."""
     image = Image.new("RGB", (side, side), (128, 128, 128) if square else colour)
     if square:
@@ -34,9 +34,9 @@ def picture(colour: tuple[int, int, int], side: int = 32, square: tuple[int, int
 
 
 def colour_samples(wrong: bool = False) -> tuple[tuple[bytes, Sample], ...]:
-    """A picture a colour with its label, or with another one's."""
+    """An image a colour with its label, or with another one's."""
     return tuple(
-        (picture(colour), Sample(f"{name}.png", ((label + wrong) % 3,)))
+        (png(colour), Sample(f"{name}.png", ((label + wrong) % 3,)))
         for label, (name, colour) in enumerate(COLOURS.items())
     )
 
@@ -46,7 +46,7 @@ def square_samples() -> tuple[tuple[bytes, Sample], ...]:
     spots = [(8, 16), (40, 24), (32, 48)]
     return tuple(
         (
-            picture(BRIGHT, 64, (x, y, x + 8, y + 8)),
+            png(BRIGHT, 64, (x, y, x + 8, y + 8)),
             Sample(f"{x}.png", (0,), ((y / 64, x / 64, (y + 8) / 64, (x + 8) / 64),)),
         )
         for x, y in spots

@@ -34,12 +34,12 @@ def tiny_detector(tmp_path_factory: pytest.TempPathFactory) -> Path:
     image = Image.new("RGB", (256, 256), (128, 128, 128))
     image.paste((255, 255, 255), (64, 64, 96, 96))
     image.paste((0, 0, 0), (32, 160, 64, 192))
-    picture = io.BytesIO()
-    image.save(picture, "PNG")
+    file_content = io.BytesIO()
+    image.save(file_content, "PNG")
     boxes = ((0.25, 0.25, 0.375, 0.375), (0.625, 0.125, 0.75, 0.25))
     sample = Sample("two.png", (0, 1), boxes)
     folder = tmp_path_factory.mktemp("bundle") / "squares"
-    made: Path = tiny_models.detector(folder, samples=((picture.getvalue(), sample),))
+    made: Path = tiny_models.detector(folder, samples=((file_content.getvalue(), sample),))
     return made
 
 

@@ -64,7 +64,7 @@ def test_environments_serve_what_they_hold_and_end_where_they_hold_nothing(
 ) -> None:
     compose("up", "--detach", "--no-build")
     tiny = bundle.read(tiny_detector)
-    picture = tiny.sample_bytes(tiny.card.samples[0])
+    image = tiny.sample_bytes(tiny.card.samples[0])
     answers = []
     for environment, port in PORTS.items():
         # Until the models are loaded; each try takes as long as Python's start.
@@ -72,7 +72,7 @@ def test_environments_serve_what_they_hold_and_end_where_they_hold_nothing(
         wait = f'for _ in $(seq 60); do python -c "{ready}" 2>/dev/null && exit 0; done; exit 1'
         compose("exec", "-T", environment, "sh", "-c", wait)
         url = f"http://127.0.0.1:{port}/v1/models/squares:detect"
-        answer = httpx.post(url, content=picture, timeout=60, trust_env=False).raise_for_status().json()
+        answer = httpx.post(url, content=image, timeout=60, trust_env=False).raise_for_status().json()
         answers.append((answer["version"], answer["objects"]))
     assert answers == [answers[0]] * 3
     assert answers[0][0] == "1"

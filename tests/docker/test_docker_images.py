@@ -74,15 +74,15 @@ def test_the_serve_image_is_small_and_not_root(serve_image: str) -> None:
 
 def test_the_serve_image_answers_as_this_process_does(serve_image: str, tiny_detector: Path) -> None:
     tiny = bundle.read(tiny_detector)
-    picture = tiny.sample_bytes(tiny.card.samples[0])
-    (expected,) = Predictor(tiny)([picture])
+    image = tiny.sample_bytes(tiny.card.samples[0])
+    (expected,) = Predictor(tiny)([image])
     assert expected.objects is not None
     mounted = (f"{tiny_detector}:/models/current:ro", serve_image, "/models/current", "--version", "3", "--port", "0")
     with _container("--network", "host", "--volume", *mounted) as name:
         url = _log_until(name, r"Serving at (http://127\.0\.0\.1:\d+)")[1]
         with httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
             assert client.get("/readyz").status_code == 200
-            answer = client.post("/v1/models/squares:detect", content=picture).raise_for_status().json()
+            answer = client.post("/v1/models/squares:detect", content=image).raise_for_status().json()
         _docker("stop", name)
         assert _docker("inspect", "--format", "{{.State.ExitCode}}", name).strip() == "0"
     assert answer["version"] == "3"

@@ -38,7 +38,7 @@ def empty(folder: Path) -> None:
     folder.mkdir()
 
 
-def without_its_picture(folder: Path) -> None:
+def without_its_image(folder: Path) -> None:
     (voc(folder) / "JPEGImages" / "c.jpg").unlink()
 
 
@@ -57,17 +57,17 @@ def other_classes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "what", "where"),
     [
-        (missing, "no such folder|does not exist|is not there|no folder", "pictures"),
-        (empty, "empty|nothing|no ", "pictures"),
-        (without_its_picture, "no picture", "c.xml"),
-        (unreadable, "cannot be|truncated|no picture", "d.jpg"),
+        (missing, "no such folder|does not exist|is not there|no folder", "images"),
+        (empty, "empty|nothing|no ", "images"),
+        (without_its_image, "no image", "c.xml"),
+        (unreadable, "cannot be|truncated|no image", "d.jpg"),
         (other_classes, "class", "val"),
     ],
 )
 def test_one_message_says_what_and_where(make: Callable[[Path], None], what: str, where: str, tmp_path: Path) -> None:
-    make(tmp_path / "pictures")
+    make(tmp_path / "images")
     said = subprocess.run(
-        [*TOWPATH, "run", "train", "--data", "pictures"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [*TOWPATH, "run", "train", "--data", "images"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert said.returncode == 3, said.stderr
     errors = said.stderr[said.stderr.index("Error:") :]

@@ -46,18 +46,18 @@ def test_the_demo_brings_a_good_model_to_prod(towpath: Any, tmp_path: Path) -> N
 
 
 def check_answers(url: str, records: manifest.Records, evaluated: list[dict[str, Any]], folder: Path) -> None:
-    """A picture posted with curl, as base64 JSON and as a file, gives the boxes of the evaluation."""
+    """An image posted with curl, as base64 JSON and as a file, gives the boxes of the evaluation."""
     for example, line in zip(records.examples("test", 10), evaluated, strict=False):
         assert example.source == line["source"]
-        picture, request = folder / "picture", folder / "request.json"
-        picture.write_bytes(example.picture)
-        request.write_text(json.dumps({"instances": [{"b64": base64.b64encode(example.picture).decode()}]}))
+        image, request = folder / "image", folder / "request.json"
+        image.write_bytes(example.image)
+        request.write_text(json.dumps({"instances": [{"b64": base64.b64encode(example.image).decode()}]}))
         model = f"{url}/v1/models/{records.manifest.name}"
         answer = curl(f"{model}:predict", f"@{request}")["predictions"][0]
         boxes = np.array(answer["detection_boxes"])
         labels, scores = answer["detection_class_names"], answer["detection_scores"]
         compare(line, boxes, labels, scores)
-        found = curl(f"{model}:detect", f"@{picture}")
+        found = curl(f"{model}:detect", f"@{image}")
         size = np.array([found["height"], found["width"]] * 2)
         sides = ("y_min", "x_min", "y_max", "x_max")
         boxes = np.array([[one["box"][side] for side in sides] for one in found["objects"]]) / size

@@ -35,16 +35,16 @@ def test_there_are_commands() -> None:
 
 @pytest.fixture
 def newcomer(tmp_path: Path, own_home: Path) -> Iterator[Any]:
-    """A shell in a folder with pictures in one folder a class, and one picture to try."""
+    """A shell in a folder with images in one folder a class, and one image to try."""
     from PIL import Image
 
     digits = load_digits()
     for number, (pixels, label) in enumerate(zip(digits.images[:400], digits.target[:400], strict=True)):
         if label < 3:
-            folder = tmp_path / "pictures" / ("zero", "one", "two")[label]
+            folder = tmp_path / "images" / ("zero", "one", "two")[label]
             folder.mkdir(parents=True, exist_ok=True)
             Image.fromarray((pixels * 15).astype("uint8")).resize((32, 32)).save(folder / f"{number}.png")
-    Image.fromarray((digits.images[0] * 15).astype("uint8")).resize((32, 32)).save(tmp_path / "picture.jpg")
+    Image.fromarray((digits.images[0] * 15).astype("uint8")).resize((32, 32)).save(tmp_path / "image.jpg")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
     def run(line: str) -> str:
@@ -66,12 +66,10 @@ def test_every_command_of_the_readme_works(newcomer: Any) -> None:
         if "URL" in line:
             url = re.search(r"http://127\.0\.0\.1:\d+", newcomer("towpath services"))
             assert url is not None
-            assert '"label":"zero"' in newcomer(line.replace("URL", url[0]).replace("NAME", "pictures")).replace(
-                " ", ""
-            )
+            assert '"label":"zero"' in newcomer(line.replace("URL", url[0]).replace("NAME", "images")).replace(" ", "")
         elif line.startswith("towpath rollback"):
-            # There must be a version before: the same pictures, trained a little longer.
-            newcomer("towpath run train_to_prod --data pictures --set train.epochs=21 --approve legal,fit,cost,live")
+            # There must be a version before: the same images, trained a little longer.
+            newcomer("towpath run train_to_prod --data images --set train.epochs=21 --approve legal,fit,cost,live")
             assert "version" in newcomer(line)
         elif "train_to_prod" in line:
             said = newcomer(line)
@@ -82,7 +80,7 @@ def test_every_command_of_the_readme_works(newcomer: Any) -> None:
 
 @pytest.mark.slow
 def test_every_step_alone_as_its_readme_says(newcomer: Any) -> None:
-    newcomer("towpath run prepare --data pictures --out prepared")
+    newcomer("towpath run prepare --data images --out prepared")
     ran = 0
     for step in STEPS[1:]:
         for line in commands(PROJECT / "components" / step / "README.md"):

@@ -45,7 +45,7 @@ def fail(how: str):
     from towpath.components.core.errors import DataError
 
     if how == "data":
-        raise DataError("pictures/a.xml: box 3 has no area.", "Fix the file.")
+        raise DataError("images/a.xml: box 3 has no area.", "Fix the file.")
     raise ZeroDivisionError("division by zero")
 
 

@@ -24,13 +24,13 @@ def files(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    """Twelve pictures of two classes, a folder each."""
+def images(tmp_path: Path) -> Path:
+    """Twelve images of two classes, a folder each."""
     for number in range(12):
-        folder = tmp_path / "pictures" / ("dark" if number % 2 else "light")
+        folder = tmp_path / "images" / ("dark" if number % 2 else "light")
         folder.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (8, 8), (10 * number, 20, 0)).save(folder / f"{number}.png")
-    return tmp_path / "pictures"
+    return tmp_path / "images"
 
 
 def test_a_run_is_told_as_a_table(cli: Cli, files: Path) -> None:
@@ -70,9 +70,7 @@ def test_a_gate_that_holds_is_a_result(cli: Cli, files: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("how", "code", "message"), [("data", 3, "Error: pictures/a.xml: box 3"), ("other", 5, "Zero")]
-)
+@pytest.mark.parametrize(("how", "code", "message"), [("data", 3, "Error: images/a.xml: box 3"), ("other", 5, "Zero")])
 def test_a_failed_step_is_one_message(cli: Cli, files: Path, how: str, code: int, message: str) -> None:
     said = cli("run", "fail.yaml", "-a", f"how={how}", "--json")
     assert said.code == code
@@ -86,12 +84,12 @@ def test_a_failed_step_is_one_message(cli: Cli, files: Path, how: str, code: int
     assert "Traceback" in cli("run", "fail.yaml", "-a", f"how={how}", "--debug").err
 
 
-def test_a_component_alone_and_its_output_as_input(cli: Cli, pictures: Path) -> None:
-    said = cli("run", "prepare", "--data", "pictures", "--set", "prepare.min_shards=1", "--out", "prepared", "--json")
+def test_a_component_alone_and_its_output_as_input(cli: Cli, images: Path) -> None:
+    said = cli("run", "prepare", "--data", "images", "--set", "prepare.min_shards=1", "--out", "prepared", "--json")
     assert said.code == 0, said.err
     found = json.loads(said.out)
     assert found["pipeline"] == "prepare"
-    assert found["tasks"][0]["figure"] == "12 pictures, 2 classes"
+    assert found["tasks"][0]["figure"] == "12 images, 2 classes"
     assert (Path(found["tasks"][0]["outputs"]["records"]) / "manifest.json").is_file()
     said = cli(
         "run", "components/train", "--input", "records=prepared/latest/prepare/records", "--set", "train.epoch=1"

@@ -77,9 +77,9 @@ def test_text_stays_text() -> None:
 
 def test_a_folder_is_made_absolute(train: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "pictures").mkdir()
-    assert settings.arguments(train, Words(data="pictures"))["data"] == str(tmp_path / "pictures")
-    for other in ("digits", "gs://bucket/pictures", "not-there"):
+    (tmp_path / "images").mkdir()
+    assert settings.arguments(train, Words(data="images"))["data"] == str(tmp_path / "images")
+    for other in ("digits", "gs://bucket/images", "not-there"):
         assert settings.arguments(train, Words(data=other)) == {"data": other}
 
 

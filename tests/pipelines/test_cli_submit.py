@@ -62,7 +62,7 @@ def cluster() -> Iterator[Cluster]:
 
 def test_a_pipeline_is_submitted_with_its_arguments(cli: Cli, cluster: Cluster) -> None:
     said = cli(
-        *("submit", "train", "--host", f"{cluster.url}/", "--data", "gs://bucket/pictures", "--name", "first"),
+        *("submit", "train", "--host", f"{cluster.url}/", "--data", "gs://bucket/images", "--name", "first"),
         *("--set", "train.epochs=2", "--image-prefix", "registry.example.com/ml", "--tag", "7"),
     )
     assert said.code == 0, said.err
@@ -71,7 +71,7 @@ def test_a_pipeline_is_submitted_with_its_arguments(cli: Cli, cluster: Cluster) 
     assert experiment["display_name"] == "towpath"
     assert run["display_name"] == "first"
     assert run["experiment_id"] == "experiment-1"
-    assert run["runtime_config"]["parameters"] == {"data": "gs://bucket/pictures", "train": {"epochs": 2}}
+    assert run["runtime_config"]["parameters"] == {"data": "gs://bucket/images", "train": {"epochs": 2}}
     spec = run["pipeline_spec"]
     assert spec["pipelineInfo"]["name"] == "train-pipeline"
     images = {executor["container"]["image"] for executor in spec["deploymentSpec"]["executors"].values()}

@@ -1,1 +1,1 @@
-"""Labelled pictures at rest: boxes, pixels, examples, records and their manifest."""
+"""Labelled images at rest: boxes, pixels, examples, records and their manifest."""

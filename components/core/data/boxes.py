@@ -1,6 +1,6 @@
 """Boxes as arrays: [N, 4], (y_min, x_min, y_max, x_max).
 
-Relative boxes lie in [0, 1] of their picture's height and width. A name ending in `_px` means pixels.
+Relative boxes lie in [0, 1] of their image's height and width. A name ending in `_px` means pixels.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Shard:
 
     Args:
         path: relative to the manifest's folder, or an absolute path or URI.
-        examples: labelled pictures in it.
+        examples: labelled images in it.
         bytes: size of the file.
         sha256: of the file.
     """
@@ -38,7 +38,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Split:
-    """The shards of one split, with how many objects (or pictures) of each class they hold."""
+    """The shards of one split, with how many objects (or images) of each class they hold."""
 
     shards: tuple[Shard, ...]
     examples: int
@@ -47,7 +47,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Skipped:
-    """What was left out, and why: a picture, or a box of one."""
+    """What was left out, and why: an image, or a box of one."""
 
     file: str
     reason: str
@@ -62,11 +62,11 @@ class Manifest:
         task: what its labels are for.
         classes: names; a label is an index into them.
         splits: "train", "val", "test", those that the source gave.
-        skipped: pictures that could not be used.
+        skipped: images that could not be used.
         dropped_boxes: boxes that could not be used.
         source: format and place that the records came from.
         config: the config that prepared them.
-        mirror: a mirrored picture is still a right example; not so for digits or text.
+        mirror: a mirrored image is still a right example; not so for digits or text.
     """
 
     name: str

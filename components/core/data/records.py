@@ -1,4 +1,4 @@
-"""Records: labelled pictures as TFRecord shards with the TF Object Detection API's feature keys.
+"""Records: labelled images as TFRecord shards with the TF Object Detection API's feature keys.
 
 Neither writing nor reading needs TensorFlow. Framing (little endian): uint64 length, masked crc32c of it, data,
 masked crc32c of the data. Source: TensorFlow, core/lib/io/record_writer.h.
@@ -24,7 +24,7 @@ from .example_proto import ExampleProto
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
 _MASK = 0xA282EAD8
-# Longer than any picture that prepare lets through: a larger length is a damaged frame, not data.
+# Longer than any image that prepare lets through: a larger length is a damaged frame, not data.
 MAX_RECORD_BYTES = 1 << 30
 
 
@@ -38,21 +38,21 @@ def _no_labels() -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled picture.
+    """One labelled image.
 
     Args:
-        picture: the encoded picture (JPEG or PNG), upright.
+        image: the encoded image (JPEG or PNG), upright.
         height, width: its size in pixels.
         source: the file that it came from, relative to the source's folder.
-        label: index of the picture's class (classification); None for detection.
+        label: index of the image's class (classification); None for detection.
         boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative.
         labels: [N] int64, index of each box's class, from 0 (the shards hold it from 1, as the API's label maps do).
         crowd: [N] int64, 1 where a box stands for a crowd (COCO): never trained on, ignored when scored.
         area: [N] float32, the object's area in pixels (COCO's size buckets); empty where the box's own area counts.
-        source_id: the picture's id in its source, kept for evaluation by other tools.
+        source_id: the image's id in its source, kept for evaluation by other tools.
     """
 
-    picture: bytes
+    image: bytes
     height: int
     width: int
     source: str
@@ -66,14 +66,14 @@ class Example:
     @property
     def format(self) -> str:
         """ "jpeg" or "png", by the first bytes."""
-        return "png" if self.picture.startswith(b"\x89PNG") else "jpeg"
+        return "png" if self.image.startswith(b"\x89PNG") else "jpeg"
 
 
 def to_bytes(example: Example, classes: tuple[str, ...]) -> bytes:
     """The example as a serialised tf.train.Example; the same example always gives the same bytes."""
     proto = ExampleProto()
     feature = proto.features.feature
-    feature["image/encoded"].bytes_list.value.append(example.picture)
+    feature["image/encoded"].bytes_list.value.append(example.image)
     feature["image/format"].bytes_list.value.append(example.format.encode())
     feature["image/filename"].bytes_list.value.append(example.source.encode())
     feature["image/source_id"].bytes_list.value.append((example.source_id or example.source).encode())
@@ -101,14 +101,14 @@ def from_bytes(data: bytes, where: str) -> Example:
         where: shard and index, for the message.
 
     Raises:
-        RecordsError: not an Example, without a picture, or with boxes and labels of different number.
+        RecordsError: not an Example, without an image, or with boxes and labels of different number.
     """
     try:
         feature = ExampleProto.FromString(data).features.feature
     except DecodeError as error:
         raise RecordsError(f"{where}: this is no tf.train.Example ({error}).") from error
-    pictures = _values(feature, "image/encoded", "bytes_list")
-    if not pictures:
+    images = _values(feature, "image/encoded", "bytes_list")
+    if not images:
         raise RecordsError(f"{where}: the example has no 'image/encoded'.")
     columns = [_values(feature, f"image/object/bbox/{name}", "float_list") for name in ("ymin", "xmin", "ymax", "xmax")]
     labels = np.array(_values(feature, "image/object/class/label", "int64_list"), np.int64) - 1
@@ -117,7 +117,7 @@ def from_bytes(data: bytes, where: str) -> Example:
     label = _values(feature, "image/class/label", "int64_list")
     crowd = np.array(_values(feature, "image/object/is_crowd", "int64_list") or [0] * len(labels), np.int64)
     return Example(
-        picture=pictures[0],
+        image=images[0],
         height=_first(feature, "image/height", "int64_list", 0),
         width=_first(feature, "image/width", "int64_list", 0),
         source=_first(feature, "image/filename", "bytes_list", b"").decode(errors="replace"),

@@ -3,7 +3,7 @@
 model.json         task, classes, input, anchors, post-processing, training, digests: all but the weights
 1/                 a SavedModel in TensorFlow Serving's layout
 variants/NAME/     model.tflite and what it costs and keeps
-samples/           a few pictures with known answers, for checks and the demo page
+samples/           a few images with known answers, for checks and the demo page
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import config, files
-from ..data import picture
+from ..data import images
 from ..data.boxes import Boxes
 from ..data.manifest import Task
 from ..errors import BundleError, ConfigError
@@ -38,8 +38,8 @@ class PostProcess:
     Args:
         score_threshold: objects below it are dropped before suppression.
         iou_threshold: of two boxes of one class that overlap more, the lower score goes.
-        max_detections: objects kept a picture.
-        candidates: best anchors a picture that are looked at.
+        max_detections: objects kept an image.
+        candidates: best anchors an image that are looked at.
     """
 
     score_threshold: float = 0.05
@@ -65,7 +65,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Sample:
-    """A picture with a known answer. Boxes are relative, labels index the classes."""
+    """An image with a known answer. Boxes are relative, labels index the classes."""
 
     file: str
     labels: tuple[int, ...]
@@ -84,7 +84,7 @@ class ModelCard:
     Args:
         name: of the model, as the registry and the server's routes call it.
         input_size: side of its square input, pixels; the model takes float32 [N, side, side, 3] in 0..255.
-        fit: how a picture comes into that square, see `picture.fit_to`.
+        fit: how an image comes into that square, see `images.fit_to`.
         anchors, post: detection only.
         precision: of the SavedModel's weights.
         metrics: of training (loss, epochs, images/s …).
@@ -97,7 +97,7 @@ class ModelCard:
     task: Task
     classes: tuple[str, ...]
     input_size: int
-    fit: picture.Fit
+    fit: images.Fit
     backbone: str
     parameters: int
     anchors: AnchorSpec | None = None
@@ -144,7 +144,7 @@ class Bundle:
         return self.folder / VARIANTS / name / LITERT_FILE
 
     def sample_bytes(self, sample: Sample) -> bytes:
-        """The encoded picture of a sample."""
+        """The encoded image of a sample."""
         return (self.folder / SAMPLES / sample.file).read_bytes()
 
 

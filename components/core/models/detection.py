@@ -14,10 +14,10 @@ from .bundle import PostProcess
 
 @dataclass(frozen=True)
 class Objects:
-    """Objects found in one picture, best first.
+    """Objects found in one image, best first.
 
     Args:
-        boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative to the picture (from `objects`: to the input).
+        boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative to the image (from `objects`: to the input).
         scores: [N] float32 in 0..1.
         labels: [N] int64, index into the classes.
     """
@@ -30,7 +30,7 @@ class Objects:
 def objects(
     scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.float32], anchors: Boxes, post: PostProcess
 ) -> Objects:
-    """Decodes the best anchors of one picture and suppresses what overlaps within a class.
+    """Decodes the best anchors of one image and suppresses what overlaps within a class.
 
     Args:
         scores: [A, C] float32, the probability of each class at each anchor.

@@ -1,4 +1,4 @@
-"""A bundle that answers pictures: decode, fit, run, post-process. Evaluation, checks, benchmark and server share it."""
+"""A bundle that answers images: decode, fit, run, post-process. Evaluation, checks, benchmark and server share it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..data import picture
+from ..data import images
 from ..errors import BundleError
 from . import anchors, detection
 from .bundle import Bundle
@@ -18,19 +18,19 @@ from .engines import base as engine
 
 @dataclass(frozen=True)
 class Prepared:
-    """A picture as the model takes it: [side, side, 3] float32 in 0..255, and where it lies in there."""
+    """An image as the model takes it: [side, side, 3] float32 in 0..255, and where it lies in there."""
 
     image: npt.NDArray[np.float32]
-    place: picture.Placement
+    place: images.Placement
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The answer for one picture.
+    """The answer for one image.
 
     Args:
-        height, width: of the picture, upright, in pixels.
-        objects: detection: objects, relative to the picture; None for classification.
+        height, width: of the image, upright, in pixels.
+        objects: detection: objects, relative to the image; None for classification.
         scores: classification: [C] float32, a probability a class; None for detection.
     """
 
@@ -41,7 +41,7 @@ class Prediction:
 
 
 class Predictor:
-    """Answers pictures with a bundle. Safe to use from several threads.
+    """Answers images with a bundle. Safe to use from several threads.
 
     Args:
         bundle: the model.
@@ -58,24 +58,24 @@ class Predictor:
             self._anchors = anchors.make(self.card.anchors, self.card.input_size)
 
     def prepare(self, data: bytes) -> Prepared:
-        """Decodes and fits one encoded picture. Raises: PictureError."""
-        pixels, size = picture.decode(data, self.card.input_size, self.card.fit)
-        return Prepared(*picture.fit_to(pixels, size, self.card.input_size, self.card.fit))
+        """Decodes and fits one encoded image. Raises: ImageError."""
+        pixels, size = images.decode(data, self.card.input_size, self.card.fit)
+        return Prepared(*images.fit_to(pixels, size, self.card.input_size, self.card.fit))
 
     def run(self, prepared: Sequence[Prepared]) -> list[Prediction]:
-        """Answers prepared pictures in one batch."""
+        """Answers prepared images in one batch."""
         if not prepared:
             return []
         outputs = self.engine(np.stack([one.image for one in prepared]))
         return [self._answer(index, one.place, outputs) for index, one in enumerate(prepared)]
 
-    def __call__(self, pictures: Sequence[bytes]) -> list[Prediction]:
-        """Answers encoded pictures. Raises: PictureError for the first that cannot be read."""
-        return self.run([self.prepare(data) for data in pictures])
+    def __call__(self, images: Sequence[bytes]) -> list[Prediction]:
+        """Answers encoded images. Raises: ImageError for the first that cannot be read."""
+        return self.run([self.prepare(data) for data in images])
 
-    def _answer(self, index: int, place: picture.Placement, outputs: engine.Outputs) -> Prediction:
+    def _answer(self, index: int, place: images.Placement, outputs: engine.Outputs) -> Prediction:
         if self.card.post is None:
             return Prediction(place.height, place.width, scores=outputs["scores"][index])
         found = detection.objects(outputs["scores"][index], outputs["offsets"][index], self._anchors, self.card.post)
-        inside = Objects(place.to_picture(found.boxes), found.scores, found.labels)
+        inside = Objects(place.to_image(found.boxes), found.scores, found.labels)
         return Prediction(place.height, place.width, objects=inside)

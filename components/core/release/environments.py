@@ -24,12 +24,12 @@ class Health:
 
 @dataclass(frozen=True)
 class Smoke:
-    """A picture is answered, a broken one refused, the demo page drawn."""
+    """An image is answered, a broken one refused, the demo page drawn."""
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Sample pictures with known answers.
+    """Sample images with known answers.
 
     Args:
         of_evaluated: least share of right answers, as a part of the evaluated metric (map50 or accuracy).
@@ -43,7 +43,7 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Regression:
-    """The same pictures to the candidate and to what serves now.
+    """The same images to the candidate and to what serves now.
 
     Args:
         agreement: least share of answers that are the same.
@@ -57,7 +57,7 @@ class Regression:
 
 @dataclass(frozen=True)
 class Load:
-    """A short test under load: each connection sends its next picture when the last one is answered.
+    """A short test under load: each connection sends its next image when the last one is answered.
 
     Args:
         connections: at the same time.

@@ -48,9 +48,9 @@ class Scores:
 
 
 class DetectionScorer:
-    """Collects the objects found in pictures and gives COCO's 12 numbers.
+    """Collects the objects found in images and gives COCO's 12 numbers.
 
-    Crowds and areas count as COCO's do. Only what the numbers need is kept: no pictures.
+    Crowds and areas count as COCO's do. Only what the numbers need is kept: no images.
 
     Args:
         classes: names.
@@ -63,7 +63,7 @@ class DetectionScorer:
         self._found: list[dict[str, Any]] = []
 
     def add(self, example: Example, objects: Objects) -> None:
-        """Counts one picture: its truth and what was found, both relative to it."""
+        """Counts one image: its truth and what was found, both relative to it."""
         image = len(self._images) + 1
         self._images.append({"id": image, "height": example.height, "width": example.width})
         truth = _coco_boxes(example.boxes, example)
@@ -85,7 +85,7 @@ class DetectionScorer:
             )
 
     def scores(self) -> Scores:
-        """COCO's 12 numbers over all pictures, and AP of each class (`ap`, `ap50`, `objects`)."""
+        """COCO's 12 numbers over all images, and AP of each class (`ap`, `ap50`, `objects`)."""
         try:
             from faster_coco_eval import COCO, COCOeval_faster
         except ImportError as error:
@@ -112,7 +112,7 @@ class DetectionScorer:
 
 
 class ClassificationScorer:
-    """Collects the classes' scores of pictures and gives accuracy and confusion.
+    """Collects the classes' scores of images and gives accuracy and confusion.
 
     Args:
         classes: names.
@@ -124,13 +124,13 @@ class ClassificationScorer:
         self._among_five = 0
 
     def add(self, label: int, scores: npt.NDArray[np.float32]) -> None:
-        """Counts one picture: the index of its true class, and the scores [C]."""
+        """Counts one image: the index of its true class, and the scores [C]."""
         best = np.argsort(-scores, kind="stable")[:5]
         self._confusion[label, best[0]] += 1
         self._among_five += int(label in best)
 
     def scores(self) -> Scores:
-        """`accuracy` and, for more than five classes, `top5`; precision, recall and pictures of each class."""
+        """`accuracy` and, for more than five classes, `top5`; precision, recall and images of each class."""
         total = int(self._confusion.sum())
         right = np.diag(self._confusion)
         metrics = {"accuracy": float(right.sum() / max(total, 1))}
@@ -142,7 +142,7 @@ class ClassificationScorer:
             per_class[name] = {
                 "precision": float(right[index] / max(said, 1)),
                 "recall": float(right[index] / max(true, 1)),
-                "pictures": float(true),
+                "images": float(true),
             }
         return Scores(metrics, per_class, self._confusion)
 

@@ -19,7 +19,7 @@ Seen = Callable[[Example, Prediction], None]
 
 
 def score(predictor: Predictor, records: Records, split: str, what: str, seen: Seen | None = None) -> Scores:
-    """Answers every picture of a split and scores the answers. Memory holds two batches, whatever the split's size.
+    """Answers every image of a split and scores the answers. Memory holds two batches, whatever the split's size.
 
     Args:
         predictor: the model.
@@ -29,7 +29,7 @@ def score(predictor: Predictor, records: Records, split: str, what: str, seen: S
         seen: called with every example and its answer, in the shards' order.
 
     Raises:
-        RecordsError: damaged records. PictureError: a picture in them that cannot be read.
+        RecordsError: damaged records. ImageError: an image in them that cannot be read.
     """
     classes = predictor.card.classes
     detection, classification = DetectionScorer(classes), ClassificationScorer(classes)
@@ -51,7 +51,7 @@ def answers(predictor: Predictor, records: Records, split: str) -> Iterator[tupl
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def start() -> list[tuple[Example, Future[Prepared]]]:
-            return [(one, pool.submit(predictor.prepare, one.picture)) for one in islice(examples, BATCH)]
+            return [(one, pool.submit(predictor.prepare, one.image)) for one in islice(examples, BATCH)]
 
         ahead = start()
         while ahead:

@@ -1,1 +1,1 @@
-"""What labelled pictures come as: one reader a format, each giving a `Source`."""
+"""What labelled images come as: one reader a format, each giving a `Source`."""

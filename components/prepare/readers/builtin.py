@@ -24,7 +24,7 @@ NAMES = ("digits", "digit-scenes")
 CLASSES = tuple("0123456789")
 TRAIN_UNTIL, VAL_UNTIL = 0.70, 0.85  # the rest is test
 
-DIGIT_SIDE = 32  # pixels of a single digit's picture, from 8
+DIGIT_SIDE = 32  # pixels of a single digit's image, from 8
 CANVAS = 160  # pixels of a scene's side
 SIDES = (18, 56)  # pixels of a digit in a scene
 MOST_DIGITS = 6
@@ -55,7 +55,7 @@ class _Placed:
 
 
 def digits() -> Source:
-    """1,797 real handwritten digits, one a picture."""
+    """1,797 real handwritten digits, one an image."""
     splits = {
         split: [
             Item(f"{split}/{label}-{index:04d}.png", functools.partial(_single, ink), 400, label)

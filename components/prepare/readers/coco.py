@@ -1,4 +1,4 @@
-"""COCO's JSON: annotations/instances_train2017.json with its pictures in train2017/, and layouts like it.
+"""COCO's JSON: annotations/instances_train2017.json with its images in train2017/, and layouts like it.
 
 The split is taken from the file's name (or its folder's). Segmentations are left out.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from ...core import files
 from ...core.errors import DataError
 from .. import splits
-from ..source import Item, Object, Problems, Source, picture_item, plain
+from ..source import Item, Object, Problems, Source, image_item, plain
 
 _KEYS = ("images", "annotations", "categories")
 _Json = dict[str, Any]
@@ -29,7 +29,7 @@ def read(root: Path, problems: Problems) -> Source:
 
     Raises:
         DataError: a file that is not COCO's, two files for one split, categories that differ between files, or an
-            annotation or picture that cannot be used, where the config says fail.
+            annotation or image that cannot be used, where the config says fail.
     """
     by_split = _by_split(_files(root), root)
     if not by_split:
@@ -53,7 +53,7 @@ def read(root: Path, problems: Problems) -> Source:
 
 
 def _files(root: Path) -> list[Path]:
-    """COCO's own name first: beside instances_*.json lie captions and keypoints of the same pictures."""
+    """COCO's own name first: beside instances_*.json lie captions and keypoints of the same images."""
     inner = sorted(path for path in root.iterdir() if path.is_dir() and splits.named(path.name))
     folders = [root / "annotations", root, *inner]
     found = [path for folder in folders for path in sorted(folder.glob("*.json")) if _speaks_of(path, _KEYS)]
@@ -115,9 +115,9 @@ def _items(
     for image in value["images"]:
         key, name = image.get("id"), image.get("file_name")
         if not isinstance(key, (int, str)) or not isinstance(name, str) or not name:
-            problems.picture(file, f"a picture has no usable id or file_name (id {key!r}, file_name {name!r}).")
+            problems.image(file, f"an image has no usable id or file_name (id {key!r}, file_name {name!r}).")
         elif key in images:
-            problems.picture(file, f"the id {key} of '{name}' is also that of '{images[key]['file_name']}'.")
+            problems.image(file, f"the id {key} of '{name}' is also that of '{images[key]['file_name']}'.")
         else:
             images[key] = image
     objects: dict[Any, list[Object]] = {key: [] for key in images}
@@ -125,7 +125,7 @@ def _items(
     for entry in value["annotations"]:
         key, number = entry.get("image_id"), entry.get("id")
         if not isinstance(key, (int, str)) or key not in images:
-            problems.picture(file, f"annotation {number} is for picture {key}, which the file does not list.")
+            problems.image(file, f"annotation {number} is for image {key}, which the file does not list.")
             continue
         thing, reason = _object(entry, labels)
         if thing is not None and isinstance(number, (int, str)):
@@ -139,11 +139,11 @@ def _items(
     folders = _folders(path, root, split)
     items = []
     for key, image in images.items():
-        picture, reason = _picture(image["file_name"], folders)
-        if picture is None:
-            problems.picture(plain(image["file_name"]), f"{file} lists this picture, but {reason}.")
+        found, reason = _image(image["file_name"], folders)
+        if found is None:
+            problems.image(plain(image["file_name"]), f"{file} lists this image, but {reason}.")
             continue
-        items.append(picture_item(picture, root, None, tuple(objects[key]), _size(image), str(key)))
+        items.append(image_item(found, root, None, tuple(objects[key]), _size(image), str(key)))
     return items
 
 
@@ -165,15 +165,15 @@ def _object(entry: _Json, labels: dict[Any, int]) -> tuple[Object | None, str]:
 
 
 def _folders(path: Path, root: Path, split: str) -> list[Path]:
-    """Where the pictures of an annotation file may lie, the likeliest first."""
+    """Where the images of an annotation file may lie, the likeliest first."""
     inner = [folder for folder in sorted(root.iterdir()) if folder.is_dir()]
     deeper = [folder for outer in inner for folder in sorted(outer.iterdir()) if folder.is_dir()]
     own = [folder for folder in (*inner, *deeper) if not split or splits.named(folder.name) == {split}]
     return list(dict.fromkeys([*own, path.parent, root, root / "images", root / "data"]))
 
 
-def _picture(name: str, folders: list[Path]) -> tuple[Path | None, str]:
-    """The picture of that name, or None and why not."""
+def _image(name: str, folders: list[Path]) -> tuple[Path | None, str]:
+    """The image of that name, or None and why not."""
     inner = PurePosixPath(name.replace("\\", "/"))
     if inner.is_absolute() or ".." in inner.parts or ":" in name:
         return None, "its name leads out of the folder"

@@ -1,4 +1,4 @@
-"""Which format a folder of labelled pictures has."""
+"""Which format a folder of labelled images has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READERS: dict[str, Callable[[Path, Problems], Source]] = {
     "folders": folders.read,
 }
 _LAYOUTS = (
-    "Known are COCO (annotations/instances_train.json with its pictures in train/), Pascal VOC (Annotations/*.xml with "
+    "Known are COCO (annotations/instances_train.json with its images in train/), Pascal VOC (Annotations/*.xml with "
     "JPEGImages/*.jpg) and one folder a class (CLASS/*.jpg or train/CLASS/*.jpg)."
 )
 
@@ -42,10 +42,10 @@ def _detected(root: Path) -> str:
         )
     if is_coco or is_voc:
         return "coco" if is_coco else "voc"
-    # Last, for COCO's and VOC's folders of pictures look like classes.
+    # Last, for COCO's and VOC's folders of images look like classes.
     if folders.recognised(root):
         return "folders"
-    raise DataError(f"{root}: no known format of labelled pictures. Seen: {_seen(root)}.", _LAYOUTS)
+    raise DataError(f"{root}: no known format of labelled images. Seen: {_seen(root)}.", _LAYOUTS)
 
 
 def _seen(root: Path) -> str:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from ...core.errors import DataError
 from .. import splits
-from ..source import SUFFIXES, Item, Problems, Source, picture_item, plain
+from ..source import SUFFIXES, Item, Problems, Source, image_item, plain
 
 _Classes = dict[str, list[Path]]
 
 
 def recognised(root: Path) -> bool:
-    """Whether pictures lie in at least two folders that may be classes."""
+    """Whether images lie in at least two folders that may be classes."""
     return any(len(classes) > 1 for _, classes in _found(root).values())
 
 
@@ -24,20 +24,20 @@ def read(root: Path, problems: Problems) -> Source:
     """
     found = _found(root)
     if not found:
-        raise DataError(f"{root}: no folder in it holds pictures.", f"Put them into one folder a class: {root}/CLASS/")
+        raise DataError(f"{root}: no folder in it holds images.", f"Put them into one folder a class: {root}/CLASS/")
     first_folder, first_classes = next(iter(found.values()))
     for folder, classes in found.values():
         if differing := sorted(set(classes) ^ set(first_classes)):
             raise DataError(
-                f"{first_folder} and {folder}: the classes differ: only one of them has pictures of "
+                f"{first_folder} and {folder}: the classes differ: only one of them has images of "
                 f"{', '.join(differing)}.",
                 "Give every split the same class folders.",
             )
     if len(first_classes) < 2:
-        raise DataError(f"{first_folder}: its pictures are of one class only, {', '.join(first_classes)}.")
+        raise DataError(f"{first_folder}: its images are of one class only, {', '.join(first_classes)}.")
     names = tuple(sorted(first_classes))
     items: dict[str, list[Item]] = {
-        split: [picture_item(path, root, names.index(name)) for name in names for path in classes[name]]
+        split: [image_item(path, root, names.index(name)) for name in names for path in classes[name]]
         for split, (_, classes) in found.items()
     }
     settled, split_by = splits.settled(items, str(root))
@@ -45,7 +45,7 @@ def read(root: Path, problems: Problems) -> Source:
 
 
 def _found(root: Path) -> dict[str, tuple[Path, _Classes]]:
-    """Split ("" where there is none) -> its folder and its classes' pictures."""
+    """Split ("" where there is none) -> its folder and its classes' images."""
     folders = _folders(root)
     by_split = {}
     for folder in folders:
@@ -59,8 +59,8 @@ def _found(root: Path) -> dict[str, tuple[Path, _Classes]]:
         split = splits.named(folder.name)
         if len(split) != 1 or split <= set(found):
             raise DataError(
-                f"{folder}: its folders hold pictures, but its name is not that of one split.",
-                "Lay pictures as DIR/CLASS/PICTURE, or as DIR/train/CLASS/PICTURE with val and test beside train.",
+                f"{folder}: its folders hold images, but its name is not that of one split.",
+                "Lay images as DIR/CLASS/IMAGE, or as DIR/train/CLASS/IMAGE with val and test beside train.",
             )
         found[split.pop()] = (folder, classes)
     return found
@@ -69,9 +69,9 @@ def _found(root: Path) -> dict[str, tuple[Path, _Classes]]:
 def _classes(folder: Path) -> _Classes:
     classes = {}
     for inner in _folders(folder):
-        pictures = sorted(path for path in inner.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
-        if pictures:
-            classes[inner.name] = pictures
+        images = sorted(path for path in inner.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+        if images:
+            classes[inner.name] = images
     return classes
 
 

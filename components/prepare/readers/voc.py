@@ -1,4 +1,4 @@
-"""Pascal VOC: one XML file a picture, splits in ImageSets/Main/*.txt.
+"""Pascal VOC: one XML file an image, splits in ImageSets/Main/*.txt.
 
 Coordinates are taken as they are written, as torchvision and the TF Object Detection API do. VOC's own devkit counts
 pixels from 1, but most of what is called VOC today (LabelImg, CVAT, Roboflow) counts from 0 and says nothing: to
@@ -16,7 +16,7 @@ from defusedxml.ElementTree import fromstring
 from ...core.data.manifest import SPLITS
 from ...core.errors import DataError
 from .. import splits
-from ..source import SUFFIXES, Item, Object, Problems, Source, picture_item
+from ..source import SUFFIXES, Item, Object, Problems, Source, image_item
 
 LISTS = Path("ImageSets/Main")
 _CORNERS = ("ymin", "xmin", "ymax", "xmax")
@@ -31,15 +31,15 @@ def read(root: Path, problems: Problems) -> Source:
     """Reads all annotations; the classes are the names found in them, in alphabetical order.
 
     Raises:
-        DataError: an annotation that cannot be used, where the config says fail, a picture in two splits, or a class
+        DataError: an annotation that cannot be used, where the config says fail, an image in two splits, or a class
             that the source's own train split lacks.
     """
-    pictures = _pictures(root)
+    images = _images(root)
     found: dict[str, list[tuple[Path, Element, Path]]] = {}
     for split, paths in _splits(root).items():
         found[split] = []
         for path in paths:
-            if read_one := _read(path, root, pictures, problems):
+            if read_one := _read(path, root, images, problems):
                 found[split].append((path, *read_one))
     names = {
         split: {name for _, xml, _ in files for thing in xml.iter("object") if (name := _text(thing, "name"))}
@@ -51,21 +51,20 @@ def read(root: Path, problems: Problems) -> Source:
             raise DataError(
                 f"{example}: the class '{unknown[0]}' is in the split {split}, but never in train "
                 f"(which has {', '.join(sorted(names['train']))}).",
-                "Correct its spelling, or put pictures of it into train.",
+                "Correct its spelling, or put images of it into train.",
             )
     classes = tuple(sorted(set().union(*names.values())))
     if not classes:
         raise DataError(f"{root}: none of its annotations holds an object with a name.")
     items = {
-        split: [_item(xml, picture, root, classes, problems) for _, xml, picture in files]
-        for split, files in found.items()
+        split: [_item(xml, image, root, classes, problems) for _, xml, image in files] for split, files in found.items()
     }
     settled, split_by = splits.settled(items, str(root))
     return Source("Pascal VOC", "detection", classes, settled, split_by)
 
 
 def _annotations(root: Path) -> list[Path]:
-    """In Annotations/, or beside the pictures, or beside the pictures in a folder a split."""
+    """In Annotations/, or beside the images, or beside the images in a folder a split."""
     by_split = [path for path in root.iterdir() if path.is_dir() and splits.named(path.name)]
     for folders in ([root / "Annotations"], [root], sorted(by_split)):
         if paths := [path for folder in folders for path in sorted(folder.glob("*.xml"))]:
@@ -73,8 +72,8 @@ def _annotations(root: Path) -> list[Path]:
     return []
 
 
-def _pictures(root: Path) -> dict[str, Path]:
-    """Every picture by its name and by its name without suffix, within the folder of its annotation."""
+def _images(root: Path) -> dict[str, Path]:
+    """Every image by its name and by its name without suffix, within the folder of its annotation."""
     found: dict[str, Path] = {}
     inner = sorted(path for path in root.iterdir() if path.is_dir() and splits.named(path.name))
     for folder in (root / "JPEGImages", root / "images", root / "Annotations", root, *inner):
@@ -111,41 +110,41 @@ def _listed(lists: dict[str, Path], annotations: Path) -> dict[str, list[Path]]:
             if Path(name).name != name or name == "..":
                 raise DataError(f"{path}: '{name}' is no plain name of an annotation.", "It must not lead elsewhere.")
             if name in seen:
-                raise DataError(f"{seen[name]} and {path}: '{name}' is listed twice.", "List a picture in one split.")
+                raise DataError(f"{seen[name]} and {path}: '{name}' is listed twice.", "List an image in one split.")
             seen[name] = path
         found[split] = [annotations / f"{name}.xml" for name in names]
     return found
 
 
-def _read(path: Path, root: Path, pictures: dict[str, Path], problems: Problems) -> tuple[Element, Path] | None:
-    """An annotation and its picture; None where one cannot be used and such are skipped."""
+def _read(path: Path, root: Path, images: dict[str, Path], problems: Problems) -> tuple[Element, Path] | None:
+    """An annotation and its image; None where one cannot be used and such are skipped."""
     file = path.relative_to(root).as_posix()
     try:
         # Some tools write a blank line before the XML declaration, which XML forbids.
         xml: Element = fromstring(path.read_bytes().lstrip())
     except FileNotFoundError:
-        problems.picture(file, "the split lists name this annotation, but it is not there.")
+        problems.image(file, "the split lists name this annotation, but it is not there.")
         return None
     except DefusedXmlException as error:
-        problems.picture(file, f"it declares XML entities, which are not read: they can be attacks ({error}).")
+        problems.image(file, f"it declares XML entities, which are not read: they can be attacks ({error}).")
         return None
     except OSError as error:
-        problems.picture(file, f"the annotation cannot be read ({error.strerror}).")
+        problems.image(file, f"the annotation cannot be read ({error.strerror}).")
         return None
     except (ParseError, ValueError, LookupError) as error:
-        problems.picture(file, f"this is no readable XML ({error}).")
+        problems.image(file, f"this is no readable XML ({error}).")
         return None
     # Split lists and annotations go by the file's stem in VOC; the name inside is often an older one.
     wanted = (f"{path.parent.name}/{path.stem}", path.stem, (xml.findtext("filename") or "").strip())
-    picture = next((pictures[name] for name in wanted if name in pictures), None)
-    if picture is None:
-        problems.picture(file, f"there is no picture '{path.stem}' ({', '.join(SUFFIXES)}) for this annotation.")
+    image = next((images[name] for name in wanted if name in images), None)
+    if image is None:
+        problems.image(file, f"there is no image '{path.stem}' ({', '.join(SUFFIXES)}) for this annotation.")
         return None
-    return xml, picture
+    return xml, image
 
 
-def _item(xml: Element, picture: Path, root: Path, classes: tuple[str, ...], problems: Problems) -> Item:
-    file = picture.relative_to(root).as_posix()
+def _item(xml: Element, image: Path, root: Path, classes: tuple[str, ...], problems: Problems) -> Item:
+    file = image.relative_to(root).as_posix()
     objects = []
     for index, thing in enumerate(xml.iter("object")):
         name, written = _text(thing, "name"), [_text(thing, f"bndbox/{corner}") for corner in _CORNERS]
@@ -159,7 +158,7 @@ def _item(xml: Element, picture: Path, root: Path, classes: tuple[str, ...], pro
             problems.box(file, f"object {index} has no name.")
             continue
         objects.append(Object(classes.index(name), (y_min, x_min, y_max, x_max)))
-    return picture_item(picture, root, objects=tuple(objects), declared=_size(xml))
+    return image_item(image, root, objects=tuple(objects), declared=_size(xml))
 
 
 def _size(xml: Element) -> tuple[int, int] | None:

@@ -1,14 +1,14 @@
-// The demo page: sends a picture to the chosen model and shows its answer. No framework, nothing from elsewhere.
+// The demo page: sends an image to the chosen model and shows its answer. No framework, nothing from elsewhere.
 
 import { $, clear, drawLabels, drawObjects, element, percent } from "./draw.js";
 
 const VERBS = { detection: "detect", classification: "classify" };
 const DEFAULT_SCORE = 50; // percent: what most detectors call a find
 const LOADING_MS = 1000; // between two questions whether the models are loaded
-const SMALL = 360; // pixels of the longer side, from which a picture is shown as large as it is
+const SMALL = 360; // pixels of the longer side, from which an image is shown as large as it is
 
 let models = [];
-let current = null; // {blob, name, url}: the picture on the stage; url where it is a sample
+let current = null; // {blob, name, url}: the image on the stage; url where it is a sample
 let answer = null; // the server's last answer, and the model that was asked
 let asking = null; // AbortController of the request under way
 
@@ -48,7 +48,7 @@ async function start() {
   }
   $("model").replaceChildren(...models.map((one) => element("option", { value: one.name, textContent: one.name })));
   $("model").disabled = models.length < 2;
-  $("status").textContent = "Choose a picture, and the model's answer appears here.";
+  $("status").textContent = "Choose an image, and the model's answer appears here.";
   await choose();
 }
 
@@ -89,16 +89,16 @@ function showSamples(chosen, count) {
   $("sample-area").hidden = count === 0;
 }
 
-// --- a picture comes in
+// --- an image comes in
 
 async function take(blob, name, url = null) {
   current = { blob, name, url };
   for (const button of $("samples").querySelectorAll("button")) button.setAttribute("aria-pressed", "false");
   $("name").textContent = name;
-  const picture = $("picture");
-  URL.revokeObjectURL(picture.src);
-  picture.src = URL.createObjectURL(blob);
-  picture.alt = name;
+  const image = $("image");
+  URL.revokeObjectURL(image.src);
+  image.src = URL.createObjectURL(blob);
+  image.alt = name;
   await send();
 }
 
@@ -144,12 +144,12 @@ function forget() {
 
 async function stage({ width, height }) {
   const frame = $("frame");
-  // The server reads kinds of pictures that a browser does not (TIFF): then the boxes lie on an empty frame.
-  const picture = $("picture");
-  const seen = await picture.decode().then(() => true, () => false);
-  // A small picture is shown larger: its boxes could hardly be told apart.
-  const longer = Math.max(picture.naturalWidth, picture.naturalHeight);
-  picture.style.width = seen && longer < SMALL ? `${(SMALL * picture.naturalWidth) / longer}px` : "";
+  // The server reads kinds of images that a browser does not (TIFF): then the boxes lie on an empty frame.
+  const image = $("image");
+  const seen = await images.decode().then(() => true, () => false);
+  // A small image is shown larger: its boxes could hardly be told apart.
+  const longer = Math.max(image.naturalWidth, image.naturalHeight);
+  image.style.width = seen && longer < SMALL ? `${(SMALL * image.naturalWidth) / longer}px` : "";
   frame.classList.toggle("blind", !seen);
   frame.style.aspectRatio = seen ? "" : `${width} / ${height}`;
   frame.hidden = false;
@@ -187,7 +187,7 @@ function showFacts(roundTrip) {
   const { total, decode, inference } = answer.milliseconds;
   const facts = [
     ["Model", `${answer.model}, version ${answer.version}`],
-    ["Picture", `${answer.width} × ${answer.height} pixels`],
+    ["Image", `${answer.width} × ${answer.height} pixels`],
     ["Latency", `${total.toFixed(1)} ms: decode ${decode.toFixed(1)}, inference ${inference.toFixed(1)}`],
     ["Round trip", `${roundTrip.toFixed(0)} ms`],
   ];

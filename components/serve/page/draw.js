@@ -1,6 +1,6 @@
-// Draws answers: boxes over the picture, and the list beside it. Both carry data attributes with the answer's values.
+// Draws answers: boxes over the image, and the list beside it. Both carry data attributes with the answer's values.
 
-const MANY = 25; // boxes from which their labels would hide the picture
+const MANY = 25; // boxes from which their labels would hide the image
 
 export const $ = (id) => document.getElementById(id);
 
@@ -61,7 +61,7 @@ function box(object, { width, height }) {
   made.style.top = `${(100 * y_min) / height}%`;
   made.style.width = `${(100 * (x_max - x_min)) / width}%`;
   made.style.height = `${(100 * (y_max - y_min)) / height}%`;
-  // The label stays inside the picture at its upper and right edge.
+  // The label stays inside the image at its upper and right edge.
   made.classList.toggle("top", y_min < height * 0.06);
   made.classList.toggle("end", x_min > width * 0.8);
   return made;

@@ -48,7 +48,7 @@ def test_a_good_detector_passes_every_check(
     assert found.passed, found.markdown()
     done = by_name(found)
     assert list(done) == ["health", "predictions", "regression", "smoke", "load"]
-    assert done["predictions"].figures == {"share": 1.0, "least": 0.45, "pictures": 3.0}
+    assert done["predictions"].figures == {"share": 1.0, "least": 0.45, "images": 3.0}
     assert "no champion" in done["regression"].notes[0]
     assert done["load"].figures["requests_per_second"] > 0
     assert done["load"].figures["errors"] == 0

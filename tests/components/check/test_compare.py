@@ -30,7 +30,7 @@ def test_boxes_match_once_and_within_their_class() -> None:
 
 @pytest.fixture
 def answering() -> Iterator[Callable[[list[str], str], str]]:
-    """A server that gives the same label to every picture, to compare with."""
+    """A server that gives the same label to every image, to compare with."""
     servers = []
 
     def start(classes: list[str], label: str) -> str:
@@ -78,7 +78,7 @@ def test_regression_tells_answers_and_classes_apart(
     assert found.figures == {"agreement": 0.0, "least": 0.7, "better": 1.0, "worse": 1.0}
     assert found.notes == (
         "the classes differ from the champion's (gone: grey)",
-        "against version 1: 1 pictures answered better, 1 worse",
+        "against version 1: 1 images answered better, 1 worse",
         "agreement 0.00 < 0.70",
     )
     with Service(blue, "colours", "classification", 5) as service:

@@ -47,7 +47,7 @@ def quantized(digits: Path, model: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_what_is_measured_is_what_the_predictions_say(digits: Path, model: Path, tmp_path: Path) -> None:
-    found = evaluate(digits, model, tmp_path / "out", EvaluateConfig(pictures=6))
+    found = evaluate(digits, model, tmp_path / "out", EvaluateConfig(images=6))
     lines = [json.loads(line) for line in (tmp_path / "out" / PREDICTIONS).read_text().splitlines()]
     classes = manifest.read(digits).manifest.classes
     right = np.mean([classes[int(np.argmax(line["scores"]))] == line["label"] for line in lines])
@@ -59,8 +59,8 @@ def test_what_is_measured_is_what_the_predictions_say(digits: Path, model: Path,
     assert found.scores.metrics["top5"] >= found.scores.metrics["accuracy"]
 
 
-def test_the_report_stands_alone_and_shows_pictures(digits: Path, model: Path, tmp_path: Path) -> None:
-    evaluate(digits, model, tmp_path / "out", EvaluateConfig(pictures=6))
+def test_the_report_stands_alone_and_shows_images(digits: Path, model: Path, tmp_path: Path) -> None:
+    evaluate(digits, model, tmp_path / "out", EvaluateConfig(images=6))
     page = (tmp_path / "out" / REPORT).read_text()
     assert page.count("data:image/jpeg;base64,") == 6
     assert "http" not in page.replace("http-equiv", "")
@@ -77,8 +77,8 @@ def test_int8_keeps_the_accuracy_in_a_quarter_of_the_bytes(digits: Path, quantiz
 
 def test_every_engine_gives_the_same_answer(quantized: Path) -> None:
     loaded = bundle.read(quantized)
-    pictures = [loaded.sample_bytes(sample) for sample in loaded.card.samples]
-    by_engine = {name: Predictor(loaded, name)(pictures) for name in ("saved_model", "float32", "int8")}
+    images = [loaded.sample_bytes(sample) for sample in loaded.card.samples]
+    by_engine = {name: Predictor(loaded, name)(images) for name in ("saved_model", "float32", "int8")}
     for name, tolerance in (("float32", 1e-5), ("int8", 0.1)):
         for one, reference in zip(by_engine[name], by_engine["saved_model"], strict=True):
             assert one.scores is not None

@@ -5,25 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_sets import annotate, coco_file, picture
+from tiny_sets import annotate, coco_file, image
 
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Path:
-    """Two classes of 20 pictures, without splits."""
+    """Two classes of 20 images, without splits."""
     for seed in range(40):
-        picture(tmp_path / "pets" / ("cat" if seed % 2 else "dog") / f"{seed}.jpg", seed=seed)
+        image(tmp_path / "pets" / ("cat" if seed % 2 else "dog") / f"{seed}.jpg", seed=seed)
     return tmp_path / "pets"
 
 
 @pytest.fixture
 def coco(tmp_path: Path) -> Path:
-    """COCO with train and val: ids 3 and 7, one box a picture, one picture without."""
+    """COCO with train and val: ids 3 and 7, one box an image, one image without."""
     root = tmp_path / "coco"
     for split in ("train", "val"):
         images, annotations = [], []
         for number in range(4):
-            picture(root / split / f"{number}.jpg", seed=number)
+            image(root / split / f"{number}.jpg", seed=number)
             images.append({"id": number, "file_name": f"{number}.jpg", "width": 40, "height": 30})
         for number in range(3):
             annotations.append(
@@ -36,9 +36,9 @@ def coco(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def voc(tmp_path: Path) -> Path:
-    """VOC without split lists: 30 pictures, one box each."""
+    """VOC without split lists: 30 images, one box each."""
     root = tmp_path / "voc"
     for number in range(30):
-        picture(root / "JPEGImages" / f"{number:02d}.jpg", seed=number)
+        image(root / "JPEGImages" / f"{number:02d}.jpg", seed=number)
         annotate(root / "Annotations" / f"{number:02d}.xml")
     return root

@@ -43,7 +43,7 @@ def test_scenes_hold_digits_that_can_be_seen(tmp_path: Path) -> None:
         assert ((example.boxes >= 0) & (example.boxes <= 1)).all()
         assert (areas(example.boxes * 160) > 50).all()
         assert pairwise_iou(example.boxes, example.boxes)[~np.eye(len(example.boxes), dtype=bool)].max(initial=0) < 0.1
-        grey = np.asarray(Image.open(io.BytesIO(example.picture)).convert("L"), np.float32)
+        grey = np.asarray(Image.open(io.BytesIO(example.image)).convert("L"), np.float32)
         for y_min, x_min, y_max, x_max in (example.boxes * 160).round().astype(int):
             assert grey[y_min:y_max, x_min:x_max].max() > np.median(grey) + 20
 

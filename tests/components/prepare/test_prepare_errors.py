@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiny_sets import annotate, picture
+from tiny_sets import annotate, image
 
 from towpath.components.core.data import manifest
 from towpath.components.core.errors import ConfigError, DataError, RetryError
@@ -44,8 +44,8 @@ def test_missing_and_empty_folders(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_no_known_format_is_described(tmp_path: Path) -> None:
-    picture(tmp_path / "loose" / "a.jpg")
-    picture(tmp_path / "loose" / "b.jpg")
+    image(tmp_path / "loose" / "a.jpg")
+    image(tmp_path / "loose" / "b.jpg")
     (tmp_path / "loose" / "labels.csv").write_text("a.jpg,cat")
     (tmp_path / "loose" / "more").mkdir()
     _refused(tmp_path / "loose", PrepareConfig(), "more/", "2 × .jpg", "1 × .csv")
@@ -57,21 +57,21 @@ def test_two_formats_at_once(coco: Path, tmp_path: Path) -> None:
     assert prepare(str(coco), tmp_path / "out", PrepareConfig(format="coco")).classes == ("dog", "cat")
 
 
-def test_an_annotation_without_its_picture(voc: Path, tmp_path: Path) -> None:
+def test_an_annotation_without_its_image(voc: Path, tmp_path: Path) -> None:
     (voc / "JPEGImages" / "07.jpg").unlink()
-    _refused(voc, PrepareConfig(), "Annotations/07.xml", "no picture '07'", "prepare.on_bad_image=skip")
+    _refused(voc, PrepareConfig(), "Annotations/07.xml", "no image '07'", "prepare.on_bad_image=skip")
     made = prepare(str(voc), tmp_path / "out", SKIP)
     assert [item.file for item in made.skipped] == ["Annotations/07.xml"]
     assert sum(split.examples for split in made.splits.values()) == 29
 
 
-def test_a_coco_entry_without_its_picture(coco: Path, tmp_path: Path) -> None:
+def test_a_coco_entry_without_its_image(coco: Path, tmp_path: Path) -> None:
     (coco / "val" / "1.jpg").unlink()
-    _refused(coco, PrepareConfig(), "1.jpg", "annotations/instances_val.json lists this picture", "val")
+    _refused(coco, PrepareConfig(), "1.jpg", "annotations/instances_val.json lists this image", "val")
     assert prepare(str(coco), tmp_path / "out", SKIP).splits["val"].examples == 3
 
 
-def test_an_unreadable_picture(folders: Path, tmp_path: Path) -> None:
+def test_an_unreadable_image(folders: Path, tmp_path: Path) -> None:
     whole = (folders / "cat" / "1.jpg").read_bytes()
     (folders / "cat" / "1.jpg").write_bytes(whole[: len(whole) // 2])
     (folders / "dog" / "0.jpg").write_bytes(b"")
@@ -84,8 +84,8 @@ def test_an_unreadable_picture(folders: Path, tmp_path: Path) -> None:
 
 def test_nothing_readable_at_all(folders: Path) -> None:
     for path in folders.rglob("*.jpg"):
-        path.write_bytes(b"no picture")
-    _refused(folders, SKIP, "no picture of the split", "can be used")
+        path.write_bytes(b"no image")
+    _refused(folders, SKIP, "no image of the split", "can be used")
 
 
 def test_class_folders_that_differ(folders: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_class_that_is_never_trained(voc: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../secret.jpg", "/etc/passwd", "C:\\secret.jpg", "..\\secret.jpg"])
 def test_names_that_lead_out_of_the_folder(name: str, coco: Path) -> None:
-    picture(coco.parent / "secret.jpg")
+    image(coco.parent / "secret.jpg")
     path = coco / "annotations" / "instances_val.json"
     value = json.loads(path.read_text())
     value["images"][0]["file_name"] = name
@@ -157,13 +157,13 @@ def test_faulty_coco_entries(shared_data: Path, tmp_path: Path) -> None:
     reasons = " ".join(item.reason for item in (*made.dropped_boxes, *made.skipped))
     for part in (
         "category 91",
-        "outside its picture",
+        "outside its image",
         "no box of four numbers",
         "not made of numbers",
         "id that is taken",
-        "picture 999999",
+        "image 999999",
         "the id 9 of 'duplicate_id.jpg'",
-        "lists this picture",
+        "lists this image",
     ):
         assert part in reasons
     assert sum(split.examples for split in made.splits.values()) == 3
@@ -194,7 +194,7 @@ def test_bad_boxes_can_be_refused(voc: Path, tmp_path: Path) -> None:
     assert next(e.boxes.tolist() for e in examples if "04" in e.source) == [[0, 0, 1, 1]]
 
 
-def test_an_annotation_of_another_picture(voc: Path) -> None:
+def test_an_annotation_of_another_image(voc: Path) -> None:
     annotate(voc / "Annotations" / "03.xml", size=(400, 300))
     _refused(voc, PrepareConfig(), "03.jpg", "400×300", "40×30")
 

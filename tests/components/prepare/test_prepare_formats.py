@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_sets import annotate, picture
+from tiny_sets import annotate, image
 
 from towpath.components.core.data import manifest
 from towpath.components.core.data.records import Example
@@ -30,7 +30,7 @@ def test_bccd(shared_data: Path, tmp_path: Path) -> None:
     assert sorted(Path(item.file).stem for item in made.dropped_boxes) == ["BloodImage_00338", "BloodImage_00343"]
     assert all("has no area" in item.reason for item in made.dropped_boxes)
     for source, example in _examples(tmp_path / "out").items():
-        assert example.picture == (shared_data / "bccd" / source).read_bytes()
+        assert example.image == (shared_data / "bccd" / source).read_bytes()
 
 
 def test_coco256(shared_data: Path, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_flowers(shared_data: Path, tmp_path: Path) -> None:
         assert source.split("/")[1] == made.classes[example.label if example.label is not None else -1]
 
 
-def test_voc_and_coco_of_the_same_pictures_agree(shared_data: Path, tmp_path: Path) -> None:
+def test_voc_and_coco_of_the_same_images_agree(shared_data: Path, tmp_path: Path) -> None:
     toy = shared_data / "metric_golden/toy_8_formats"
     (tmp_path / "voc").mkdir()
     (tmp_path / "coco").mkdir()
@@ -119,7 +119,7 @@ def test_without_splits_the_content_decides(folders: Path, tmp_path: Path) -> No
         for source in [example.source for example in manifest.read(tmp_path / "first").examples(split)]
     }
     for seed in range(100, 110):
-        picture(folders / "cat" / f"new-{seed}.jpg", seed=seed)
+        image(folders / "cat" / f"new-{seed}.jpg", seed=seed)
     (folders / "dog" / "copy.jpg").write_bytes((folders / "dog" / "0.jpg").read_bytes())
     prepare(str(folders), tmp_path / "second", PrepareConfig())
     read = manifest.read(tmp_path / "second")
@@ -151,11 +151,11 @@ def test_split_lists_and_lists_of_trainval(voc: Path, tmp_path: Path) -> None:
     assert {name: split.examples for name, split in made.splits.items()} == {"train": 20, "test": 5}
 
 
-def test_boxes_turn_with_a_picture_that_was_annotated_unturned(tmp_path: Path) -> None:
+def test_boxes_turn_with_a_image_that_was_annotated_unturned(tmp_path: Path) -> None:
     for orientation in (1, 5, 6, 7, 8):
         root = tmp_path / str(orientation)
         for size, name in (((40, 30), "stored"), ((30, 40), "shown")):
-            picture(root / f"{name}.jpg", orientation=orientation)
+            image(root / f"{name}.jpg", orientation=orientation)
             annotate(root / f"{name}.xml", box=(4, 3, 24, 18), size=size if orientation > 1 else (40, 30))
         prepare(str(root), root.with_suffix(".out"), PrepareConfig())
         examples = _examples(root.with_suffix(".out"))

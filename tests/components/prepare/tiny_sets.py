@@ -1,4 +1,4 @@
-"""Writers of small pictures and annotations."""
+"""Writers of small images and annotations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from PIL import Image
 
 
-def picture(path: Path, width: int = 40, height: int = 30, seed: int = 0, orientation: int = 1) -> Path:
-    """Writes a picture of noise; `seed` makes its content its own."""
+def image(path: Path, width: int = 40, height: int = 30, seed: int = 0, orientation: int = 1) -> Path:
+    """Writes an image of noise; `seed` makes its content its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
     exif = Image.Exif()

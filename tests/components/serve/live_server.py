@@ -1,4 +1,4 @@
-"""A real server process, on a port that the system chooses, and pictures to send to it."""
+"""A real server process, on a port that the system chooses, and images to send to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Served:
 
 
 def encoded(pixels: np.ndarray, kind: str = "png") -> bytes:
-    """Pixels [H, W, 3] uint8 as an encoded picture."""
+    """Pixels [H, W, 3] uint8 as an encoded image."""
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, kind)
     return file.getvalue()

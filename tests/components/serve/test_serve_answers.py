@@ -14,8 +14,8 @@ from towpath.components.core.models import bundle
 from towpath.components.core.models.predictor import Predictor
 
 
-def b64(picture: bytes) -> dict[str, str]:
-    return {"b64": base64.b64encode(picture).decode()}
+def b64(image: bytes) -> dict[str, str]:
+    return {"b64": base64.b64encode(image).decode()}
 
 
 def predict(server: Served, model: str, instances: list[Any]) -> list[dict[str, Any]]:
@@ -55,8 +55,8 @@ def test_a_version_may_be_named(server: Served) -> None:
 
 @pytest.mark.parametrize("form", ["raw", "multipart"])
 def test_detect_answers_pixels_for_raw_and_multipart(server: Served, form: str) -> None:
-    picture = squares((2, 5, 255), (6, 0, 0))
-    body: dict[str, Any] = {"content": picture} if form == "raw" else {"files": {"file": ("p.png", picture)}}
+    image = squares((2, 5, 255), (6, 0, 0))
+    body: dict[str, Any] = {"content": image} if form == "raw" else {"files": {"file": ("p.png", image)}}
     answer = server.client.post("/v1/models/squares:detect", **body).json()
     assert (answer["model"], answer["version"], answer["width"], answer["height"]) == ("squares", "7", 256, 256)
     assert [(one["label"], one["box"]) for one in answer["objects"]] == [
@@ -69,8 +69,8 @@ def test_detect_answers_pixels_for_raw_and_multipart(server: Served, form: str) 
 
 @pytest.mark.parametrize("form", ["raw", "multipart"])
 def test_classify_gives_the_best_label_first(server: Served, form: str) -> None:
-    picture = plain(10, 10, 250)
-    body: dict[str, Any] = {"content": picture} if form == "raw" else {"files": {"file": ("p.png", picture)}}
+    image = plain(10, 10, 250)
+    body: dict[str, Any] = {"content": image} if form == "raw" else {"files": {"file": ("p.png", image)}}
     answer = server.client.post("/v1/models/colours:classify", **body).json()
     assert answer["labels"][0]["label"] == "blue"
     scores = [one["score"] for one in answer["labels"]]
@@ -80,14 +80,14 @@ def test_classify_gives_the_best_label_first(server: Served, form: str) -> None:
 def test_both_routes_give_what_the_predictor_gives_in_process(server: Served, bundles: tuple[Path, Path]) -> None:
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (6, 8, 1), np.uint8).repeat(3, 2).repeat(40, 0).repeat(40, 1)
-    picture = encoded(pixels, "jpeg")
-    expected = Predictor(bundle.read(bundles[0]))([picture])[0].objects
+    image = encoded(pixels, "jpeg")
+    expected = Predictor(bundle.read(bundles[0]))([image])[0].objects
     assert expected is not None
     assert len(expected.boxes) > 3
-    (served,) = predict(server, "squares", [b64(picture)])
+    (served,) = predict(server, "squares", [b64(image)])
     np.testing.assert_allclose(served["detection_boxes"], expected.boxes, atol=1e-6)
     np.testing.assert_allclose(served["detection_scores"], expected.scores, atol=1e-6)
-    objects = server.client.post("/v1/models/squares:detect", content=picture).json()["objects"]
+    objects = server.client.post("/v1/models/squares:detect", content=image).json()["objects"]
     size = np.array([240, 320, 240, 320])
     boxes = [[one["box"][side] for side in ("y_min", "x_min", "y_max", "x_max")] for one in objects]
     np.testing.assert_allclose(boxes / size, expected.boxes, atol=1e-6)

@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-PICTURE = squares((2, 5, 255), (6, 0, 0), (4, 4, 215))  # "bright" with 0.99, "dark" with 0.99, "bright" with 0.62
+IMAGE = squares((2, 5, 255), (6, 0, 0), (4, 4, 215))  # "bright" with 0.99, "dark" with 0.99, "bright" with 0.62
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900")
 DROP = """
 const [data, name, type] = arguments;
@@ -42,7 +42,7 @@ def test_the_page_takes_nothing_from_elsewhere(server: Served) -> None:
         assert set(re.findall(r"https?://[\w.]+", part.text)) <= {"http://www.w3.org"}  # the name of SVG, not a place
 
 
-def test_samples_are_served_as_pictures(server: Served) -> None:
+def test_samples_are_served_as_images(server: Served) -> None:
     sample = server.client.get("/samples/squares/1")
     assert sample.headers["content-type"] == "image/png"
     assert sample.content == squares((0, 7, 255), (5, 1, 0))
@@ -71,7 +71,7 @@ class Page:
         self.find("#file").send_keys(str(path))
 
     def drawn(self) -> list[tuple[str, float, dict[str, float]]]:
-        """Label, score and box of each box over the picture."""
+        """Label, score and box of each box over the image."""
         rows = [
             [box.get_attribute(f"data-{key}") for key in ("label", "score", "box")] for box in self.all("#boxes .box")
         ]
@@ -102,21 +102,21 @@ def page(driver: webdriver.Chrome, server: Served) -> Page:
 
 
 @pytest.fixture
-def picture(tmp_path: Path) -> Path:
+def image(tmp_path: Path) -> Path:
     path = tmp_path / "some squares.png"
-    path.write_bytes(PICTURE)
+    path.write_bytes(IMAGE)
     return path
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("way", ["choose", "drop", "paste"])
-def test_a_picture_gets_the_boxes_that_the_api_gives(page: Page, server: Served, picture: Path, way: str) -> None:
+def test_a_image_gets_the_boxes_that_the_api_gives(page: Page, server: Served, image: Path, way: str) -> None:
     if way == "choose":
-        page.choose(picture)
+        page.choose(image)
     else:
-        page.driver.execute_script(DROP, base64.b64encode(PICTURE).decode(), picture.name, way)
+        page.driver.execute_script(DROP, base64.b64encode(IMAGE).decode(), image.name, way)
     page.answered(3)
-    answer = server.client.post("/v1/models/squares:detect", content=PICTURE).json()
+    answer = server.client.post("/v1/models/squares:detect", content=IMAGE).json()
     expected = [(one["label"], one["score"], one["box"]) for one in answer["objects"]]
     assert page.drawn() == expected
     assert page.find("#status").text == "3 objects: 2 × bright, 1 × dark."
@@ -127,10 +127,10 @@ def test_a_picture_gets_the_boxes_that_the_api_gives(page: Page, server: Served,
 
 
 @pytest.mark.browser
-def test_boxes_lie_where_the_picture_shows_the_object(page: Page, picture: Path) -> None:
-    page.choose(picture)
+def test_boxes_lie_where_the_image_shows_the_object(page: Page, image: Path) -> None:
+    page.choose(image)
     page.answered(3)
-    seen = page.find("#picture").rect
+    seen = page.find("#image").rect
     for box, (_, _, place) in zip(page.all("#boxes .box"), page.drawn(), strict=True):
         drawn = box.rect
         assert drawn["x"] - seen["x"] == pytest.approx(place["x_min"] / 256 * seen["width"], abs=1)
@@ -139,8 +139,8 @@ def test_boxes_lie_where_the_picture_shows_the_object(page: Page, picture: Path)
 
 
 @pytest.mark.browser
-def test_the_slider_filters_at_once(page: Page, picture: Path) -> None:
-    page.choose(picture)
+def test_the_slider_filters_at_once(page: Page, image: Path) -> None:
+    page.choose(image)
     page.answered(3)
     slider = page.find("#score")
     slider.send_keys(*[Keys.ARROW_RIGHT] * 20)  # from 50 to 70 %
@@ -161,7 +161,7 @@ def test_a_sample_is_one_click(page: Page, server: Served) -> None:
 
 
 @pytest.mark.browser
-def test_another_model_answers_the_same_picture_with_bars(page: Page, tmp_path: Path) -> None:
+def test_another_model_answers_the_same_image_with_bars(page: Page, tmp_path: Path) -> None:
     (tmp_path / "red.png").write_bytes(plain(230, 10, 10))
     page.choose(tmp_path / "red.png")
     page.wait(lambda: page.find("#status").text.startswith("No objects"))
@@ -174,22 +174,20 @@ def test_another_model_answers_the_same_picture_with_bars(page: Page, tmp_path: 
 
 
 @pytest.mark.browser
-def test_a_text_file_gives_a_plain_error_and_the_next_picture_clears_it(
-    page: Page, tmp_path: Path, picture: Path
-) -> None:
-    (tmp_path / "notes.txt").write_text("no picture")
+def test_a_text_file_gives_a_plain_error_and_the_next_image_clears_it(page: Page, tmp_path: Path, image: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no image")
     page.choose(tmp_path / "notes.txt")
     page.wait(lambda: page.find("#error").is_displayed())
-    assert "no picture" in page.find("#error").text
+    assert "no image" in page.find("#error").text
     assert page.all("#boxes .box") == []
-    page.choose(picture)
+    page.choose(image)
     page.answered(3)
     assert not page.find("#error").is_displayed()
 
 
 @pytest.mark.browser
-def test_a_row_lights_its_box_from_the_keyboard(page: Page, picture: Path) -> None:
-    page.choose(picture)
+def test_a_row_lights_its_box_from_the_keyboard(page: Page, image: Path) -> None:
+    page.choose(image)
     page.answered(3)
     page.all("#answers button")[1].send_keys(Keys.ENTER)
     lit = page.all("#boxes .box.lit")
@@ -198,11 +196,11 @@ def test_a_row_lights_its_box_from_the_keyboard(page: Page, picture: Path) -> No
 
 
 @pytest.mark.browser
-def test_nothing_is_cut_off_on_a_phone(page: Page, picture: Path) -> None:
+def test_nothing_is_cut_off_on_a_phone(page: Page, image: Path) -> None:
     phone = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     try:
-        page.choose(picture)
+        page.choose(image)
         page.answered(3)
         assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 360
     finally:

@@ -102,17 +102,17 @@ def test_it_lives_before_it_is_ready(tmp_path: Path) -> None:
 
 
 def test_sigterm_lets_a_request_in_flight_finish(bundles: tuple[Path, Path]) -> None:
-    picture = squares((1, 1, 255))
-    head = f"POST /v1/models/squares:detect HTTP/1.1\r\nhost: x\r\ncontent-length: {len(picture)}\r\n\r\n".encode()
+    image = squares((1, 1, 255))
+    head = f"POST /v1/models/squares:detect HTTP/1.1\r\nhost: x\r\ncontent-length: {len(image)}\r\n\r\n".encode()
     with launch(bundles[0]) as served, socket.create_connection(("127.0.0.1", served.port)) as slow:
-        slow.sendall(head + picture[:100])
+        slow.sendall(head + image[:100])
         while metrics(served)[key("towpath_in_flight")] != 1:
             pass
         stopped = threading.Thread(target=served.stop)
         stopped.start()
         while accepts(served.port):
             pass
-        slow.sendall(picture[100:])
+        slow.sendall(image[100:])
         answer = b"".join(iter(lambda: slow.recv(65536), b""))
         stopped.join()
         assert served.process.returncode == 0

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from towpath.components.core.data import boxes as box_math
-from towpath.components.core.data import manifest, picture
+from towpath.components.core.data import images, manifest
 from towpath.components.core.models import anchors as anchor_math
 from towpath.components.core.models.anchors import AnchorSpec
 from towpath.components.prepare.config import PrepareConfig
@@ -21,7 +21,7 @@ from towpath.components.train.losses import RetinaNetLoss
 
 
 def encoded(height: int, width: int, kind: str, seed: int = 0) -> bytes:
-    """A picture with smooth and sharp parts."""
+    """An image with smooth and sharp parts."""
     rng = np.random.default_rng(seed)
     small = rng.integers(0, 256, (max(2, height // 9), max(2, width // 9), 3), np.uint8)
     file = io.BytesIO()
@@ -33,21 +33,21 @@ def encoded(height: int, width: int, kind: str, seed: int = 0) -> bytes:
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 @pytest.mark.parametrize("fit", ["letterbox", "crop"])
 @pytest.mark.parametrize(("height", "width"), [(160, 160), (97, 211), (480, 640), (31, 20), (301, 700)])
-def test_training_sees_the_pixels_that_serving_does(kind: str, fit: picture.Fit, height: int, width: int) -> None:
+def test_training_sees_the_pixels_that_serving_does(kind: str, fit: images.Fit, height: int, width: int) -> None:
     data, side = encoded(height, width, kind), 96
-    served, place = picture.fit_to(*picture.decode(data, side, fit), side, fit)
+    served, place = images.fit_to(*images.decode(data, side, fit), side, fit)
     trained, scale, offset = inputs.fitted(data, side, fit)
     assert np.abs(np.asarray(trained) - served).max() / 255 < 1e-5
     assert np.allclose(np.asarray(scale), [place.scale_y, place.scale_x], atol=1e-6)
     assert np.allclose(np.asarray(offset), [place.offset_y, place.offset_x], atol=1e-6)
 
 
-def test_real_pictures_too(shared_data: Path) -> None:
+def test_real_images_too(shared_data: Path) -> None:
     paths = [*sorted((shared_data / "bccd/JPEGImages").glob("*.jpg"))[:3]]
     paths += sorted((shared_data / "coco256/val2017").glob("*.jpg"))[:12]
     for path in paths:
         data = path.read_bytes()
-        served, _ = picture.fit_to(*picture.decode(data, 320), 320, "letterbox")
+        served, _ = images.fit_to(*images.decode(data, 320), 320, "letterbox")
         assert np.abs(np.asarray(inputs.fitted(data, 320, "letterbox")[0]) - served).max() / 255 < 1e-5, path.name
 
 

@@ -53,14 +53,14 @@ def test_a_detector_is_trained_and_its_bundle_says_what_it_is(
     assert not files.partial(out).exists()
 
 
-def test_samples_are_pictures_of_the_test_split_with_their_answers(
+def test_samples_are_images_of_the_test_split_with_their_answers(
     trained: tuple[Path, dict[str, float]], scenes: Path
 ) -> None:
     loaded = bundle.read(trained[0])
     first = next(manifest.read(scenes).examples("test"))
     sample = loaded.card.samples[0]
     assert len(loaded.card.samples) == 4
-    assert loaded.sample_bytes(sample) == first.picture
+    assert loaded.sample_bytes(sample) == first.image
     assert np.allclose(sample.box_array, first.boxes)
     assert sample.labels == tuple(first.labels)
 

@@ -73,7 +73,7 @@ class SavedModelEngine:
 
 
 class LiteRTEngine:
-    """LiteRT (TensorFlow Lite): the fastest on a CPU, and no TensorFlow needed. One picture a call inside."""
+    """LiteRT (TensorFlow Lite): the fastest on a CPU, and no TensorFlow needed. One image a call inside."""
 
     def __init__(self, file: Path, name: str, threads: int, copies: int) -> None:
         try:

@@ -21,7 +21,7 @@ _SIDES = st.floats(0, 1, width=32)
 def _detections(draw: st.DrawFn) -> Example:
     count = draw(st.integers(0, 5))
     return Example(
-        picture=draw(st.binary(min_size=1, max_size=50)),
+        image=draw(st.binary(min_size=1, max_size=50)),
         height=draw(st.integers(1, 2**31)),
         width=draw(st.integers(1, 2**31)),
         source=draw(st.text(max_size=10)),
@@ -34,7 +34,7 @@ def _detections(draw: st.DrawFn) -> Example:
 
 
 def _same(a: Example, b: Example) -> None:
-    for name in ("picture", "height", "width", "source", "label", "source_id"):
+    for name in ("image", "height", "width", "source", "label", "source_id"):
         assert getattr(a, name) == getattr(b, name)
     for name in ("boxes", "labels", "crowd", "area"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
@@ -48,8 +48,8 @@ def test_a_detection_comes_back_as_it_went(example: Example) -> None:
 
 
 @given(st.integers(0, 2), st.binary(min_size=1))
-def test_a_labelled_picture_comes_back_as_it_went(label: int, picture: bytes) -> None:
-    example = Example(picture, 3, 4, "a.png", label, source_id="7")
+def test_a_labelled_image_comes_back_as_it_went(label: int, image: bytes) -> None:
+    example = Example(image, 3, 4, "a.png", label, source_id="7")
     _same(records.from_bytes(records.to_bytes(example, CLASSES), "here"), example)
 
 
@@ -99,7 +99,7 @@ def test_tensorflow_reads_and_writes_the_same(tmp_path: Path) -> None:
     import tensorflow as tf
 
     example = Example(
-        b"picture",
+        b"image",
         3,
         4,
         "a.jpg",

@@ -79,7 +79,7 @@ def test_cocos_12_numbers_are_the_published_ones(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_random_pictures_score_as_pycocotools_scores_them(seed: int) -> None:
+def test_random_images_score_as_pycocotools_scores_them(seed: int) -> None:
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
 
@@ -131,4 +131,4 @@ def test_accuracy_and_confusion_are_counted() -> None:
     assert found.metrics == {"accuracy": 0.75}
     assert found.confusion is not None
     assert found.confusion.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
-    assert found.per_class["b"] == {"precision": 0.5, "recall": 1.0, "pictures": 1.0}
+    assert found.per_class["b"] == {"precision": 0.5, "recall": 1.0, "images": 1.0}

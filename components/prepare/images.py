@@ -1,4 +1,4 @@
-"""A picture from a source as it goes into a shard: proven readable, upright, RGB or grey, JPEG or PNG."""
+"""An image from a source as it goes into a shard: proven readable, upright, RGB or grey, JPEG or PNG."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from ..core.data.picture import PictureError, decode, open_picture
+from ..core.data.images import ImageError, decode, open_image
 
-QUALITY = 95  # of pictures that are encoded anew: what is lost cannot be seen
+QUALITY = 95  # of images that are encoded anew: what is lost cannot be seen
 _ORIENTATION, _GPS = 0x0112, 0x8825  # EXIF tags
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A picture for a shard.
+    """An image for a shard.
 
     Args:
-        picture: JPEG or PNG, upright.
+        image: JPEG or PNG, upright.
         height, width: in pixels, upright.
-        orientation: the EXIF orientation that was undone, 1 to 8; 1 where the picture was upright already.
+        orientation: the EXIF orientation that was undone, 1 to 8; 1 where the image was upright already.
     """
 
-    picture: bytes
+    image: bytes
     height: int
     width: int
     orientation: int = 1
 
 
 def to_store(data: bytes) -> Stored:
-    """Decodes a picture once, whole, and leaves its bytes alone where every later step can read them as they are.
+    """Decodes an image once, whole, and leaves its bytes alone where every later step can read them as they are.
 
     Left alone: upright JPEGs in RGB or grey (progressive ones too: encoding them anew would lose detail for nothing)
     and 8-bit PNGs in RGB or grey without transparency. All else is encoded anew as JPEG, without its metadata; so is
-    a picture that says where it was taken, for samples of the records are shown on the demo page.
+    an image that says where it was taken, for samples of the records are shown on the demo page.
 
     Raises:
-        PictureError: it cannot be read.
+        ImageError: it cannot be read.
     """
-    image = open_picture(data)
+    image = open_image(data)
     orientation, located = _exif(image)
     ordinary = image.mode in ("RGB", "L") and "transparency" not in image.info and orientation == 1 and not located
     if ordinary and (image.format == "JPEG" or (image.format == "PNG" and not getattr(image, "is_animated", False))):
@@ -58,6 +58,6 @@ def _exif(image: Image.Image) -> tuple[int, bool]:
             warnings.simplefilter("ignore")  # of damaged EXIF data, which Pillow leaves out
             exif = image.getexif()
     except (OSError, ValueError, SyntaxError, TypeError, OverflowError) as error:
-        raise PictureError(f"The picture's EXIF data cannot be read: {error}") from error
+        raise ImageError(f"The image's EXIF data cannot be read: {error}") from error
     orientation = exif.get(_ORIENTATION, 1)
     return (orientation if orientation in range(1, 9) else 1), _GPS in exif

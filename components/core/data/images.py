@@ -1,4 +1,4 @@
-"""Pictures from strangers: decoded with limits, upright, and fitted to a model's input.
+"""Images from strangers: decoded with limits, upright, and fitted to a model's input.
 
 The steps that train do the same with TensorFlow's ops (train/inputs.py); a test holds the two together. JPEGs are
 scaled down while they are decoded (1/2, 1/4, 1/8) where the model's input is that much smaller: cheaper, and it
@@ -22,26 +22,26 @@ from ..errors import DataError
 Pixels = npt.NDArray[np.uint8]
 Fit = Literal["letterbox", "crop"]
 
-# A 50-megapixel camera's picture passes; a bomb of a few kilobytes that unfolds to gigabytes does not.
+# A 50-megapixel camera's image passes; a bomb of a few kilobytes that unfolds to gigabytes does not.
 MAX_PIXELS = 64_000_000
 MAX_BYTES = 64 << 20
-# MPO, a JPEG of several pictures, opens as JPEG: Pillow knows no opener of that name.
+# MPO, a JPEG of several images, opens as JPEG: Pillow knows no opener of that name.
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 # Mid-grey: about 0 after the usual normalisations, so padding carries no signal.
 PAD = 127.5
 
 
-class PictureError(DataError):
-    """Bytes that are no picture we can read."""
+class ImageError(DataError):
+    """Bytes that are no image we can read."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a picture lies in the model's square input.
+    """Where an image lies in the model's square input.
 
     Args:
-        height, width: of the picture as it was given, upright, in pixels.
-        scale_y, scale_x: input units per picture unit, both relative: y_input = y_picture * scale_y + offset_y.
+        height, width: of the image as it was given, upright, in pixels.
+        scale_y, scale_x: input units per image unit, both relative: y_input = y_image * scale_y + offset_y.
         offset_y, offset_x: relative to the input.
     """
 
@@ -52,52 +52,52 @@ class Placement:
     offset_y: float = 0.0
     offset_x: float = 0.0
 
-    def to_picture(self, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Boxes relative to the input [N, 4] -> relative to the picture, clipped to it."""
+    def to_image(self, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Boxes relative to the input [N, 4] -> relative to the image, clipped to it."""
         offset = np.array([self.offset_y, self.offset_x] * 2, np.float32)
         scale = np.array([self.scale_y, self.scale_x] * 2, np.float32)
         clipped: npt.NDArray[np.float32] = np.clip((boxes - offset) / scale, 0, 1)
         return clipped
 
 
-def open_picture(data: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image:
-    """Reads a picture's header, with limits; no pixel is decoded yet.
+def open_image(data: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image:
+    """Reads an image's header, with limits; no pixel is decoded yet.
 
     Raises:
-        PictureError: empty, too large, or of no format that we read.
+        ImageError: empty, too large, or of no format that we read.
     """
     if not data:
-        raise PictureError("The picture is empty (0 bytes).")
+        raise ImageError("The image is empty (0 bytes).")
     if len(data) > MAX_BYTES:
-        raise PictureError(f"The picture has {len(data):,} bytes: at most {MAX_BYTES:,} are read.")
+        raise ImageError(f"The image has {len(data):,} bytes: at most {MAX_BYTES:,} are read.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of what we refuse below
             image = Image.open(io.BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError as error:
-        raise PictureError(f"These {len(data):,} bytes are no picture ({', '.join(FORMATS)} are read).") from error
+        raise ImageError(f"These {len(data):,} bytes are no image ({', '.join(FORMATS)} are read).") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise PictureError(f"The picture cannot be read: {error}") from error
+        raise ImageError(f"The image cannot be read: {error}") from error
     if image.width * image.height > max_pixels:
-        raise PictureError(f"The picture has {image.width}×{image.height} pixels: at most {max_pixels:,} are decoded.")
+        raise ImageError(f"The image has {image.width}×{image.height} pixels: at most {max_pixels:,} are decoded.")
     return image
 
 
 def decode(data: bytes, at_least: int | None = None, fit: Fit = "letterbox") -> tuple[Pixels, tuple[int, int]]:
-    """Decodes a picture to upright RGB.
+    """Decodes an image to upright RGB.
 
     Args:
         data: JPEG, PNG, WebP, BMP, GIF (first frame) or TIFF.
-        at_least: side of the square that the picture will be fitted to: it may be decoded smaller, not below that.
+        at_least: side of the square that the image will be fitted to: it may be decoded smaller, not below that.
         fit: how it will be fitted, see `fit_to`.
 
     Returns:
-        Pixels [H, W, 3] uint8 and the picture's full upright size (height, width).
+        Pixels [H, W, 3] uint8 and the image's full upright size (height, width).
 
     Raises:
-        PictureError: empty, too large, damaged, or of no format that we read.
+        ImageError: empty, too large, damaged, or of no format that we read.
     """
-    image = open_picture(data)
+    image = open_image(data)
     height, width = image.height, image.width
     ratio = scaled_by(height, width, at_least, fit) if at_least else 1
     try:
@@ -119,28 +119,28 @@ def decode(data: bytes, at_least: int | None = None, fit: Fit = "letterbox") -> 
         OverflowError,
         Image.DecompressionBombError,
     ) as error:
-        raise PictureError(f"The picture cannot be decoded: {error}") from error
+        raise ImageError(f"The image cannot be decoded: {error}") from error
     return pixels, ((width, height) if turned else (height, width))
 
 
 def scaled_by(height: int, width: int, side: int, fit: Fit) -> int:
-    """The largest of 8, 4, 2, 1 by which a picture may shrink in decoding and still cover the model's input."""
+    """The largest of 8, 4, 2, 1 by which an image may shrink in decoding and still cover the model's input."""
     guide = max(height, width) if fit == "letterbox" else min(height, width)
     return next(ratio for ratio in (8, 4, 2, 1) if guide >= ratio * side or ratio == 1)
 
 
 def fit_to(pixels: Pixels, size: tuple[int, int], side: int, fit: Fit) -> tuple[npt.NDArray[np.float32], Placement]:
-    """Fits a picture to a model's square input.
+    """Fits an image to a model's square input.
 
     Args:
         pixels: [H, W, 3] uint8, upright, as `decode` gives it.
-        size: the picture's full (height, width).
+        size: the image's full (height, width).
         side: of the model's input, in pixels.
-        fit: "letterbox" keeps the whole picture, its longer side filling the input, grey below or to the right;
+        fit: "letterbox" keeps the whole image, its longer side filling the input, grey below or to the right;
             "crop" takes the largest square in the middle.
 
     Returns:
-        [side, side, 3] float32 in 0..255, and where the picture lies in it.
+        [side, side, 3] float32 in 0..255, and where the image lies in it.
     """
     height, width = pixels.shape[:2]
     if fit == "crop":
@@ -155,7 +155,7 @@ def fit_to(pixels: Pixels, size: tuple[int, int], side: int, fit: Fit) -> tuple[
 
 
 def fitted_size(height: int, width: int, side: int) -> tuple[int, int]:
-    """Height and width, in pixels, of a picture letterboxed into a square; half a pixel rounds up."""
+    """Height and width, in pixels, of an image letterboxed into a square; half a pixel rounds up."""
     longer = max(height, width)
     return max(1, (2 * height * side + longer) // (2 * longer)), max(1, (2 * width * side + longer) // (2 * longer))
 

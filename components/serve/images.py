@@ -1,4 +1,4 @@
-"""Plain picture uploads: raw bytes or a form in, readable JSON out."""
+"""Plain image uploads: raw bytes or a form in, readable JSON out."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ VERBS: dict[Task, str] = {"detection": "detect", "classification": "classify"}
 
 def router(models: Models, metrics: Metrics) -> APIRouter:
     """The routes /v1/models/NAME:detect and :classify."""
-    routes = APIRouter(prefix="/v1/models", tags=["Pictures"])
+    routes = APIRouter(prefix="/v1/models", tags=["Images"])
 
-    @routes.post("/{name}:detect", summary="Objects in a picture, boxes in pixels", openapi_extra=_BODY)
+    @routes.post("/{name}:detect", summary="Objects in an image, boxes in pixels", openapi_extra=_BODY)
     async def detect(request: Request, name: str) -> Response:
         return await answer(request, name, "detection")
 
-    @routes.post("/{name}:classify", summary="A picture's best labels", openapi_extra=_BODY)
+    @routes.post("/{name}:classify", summary="An image's best labels", openapi_extra=_BODY)
     async def classify(request: Request, name: str) -> Response:
         return await answer(request, name, "classification")
 
@@ -48,9 +48,9 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
             model = models.get(name)
             card = model.bundle.card
             if card.task != task:
-                right = f"POST /v1/models/{name}:{VERBS[card.task]} answers pictures."
+                right = f"POST /v1/models/{name}:{VERBS[card.task]} answers images."
                 raise Refused(400, f"Model '{name}' does {card.task}, not {task}. {right}")
-            data = await body.picture(request, models.config.max_body_bytes)
+            data = await body.image(request, models.config.max_body_bytes)
             answer = await models.run(lambda: model.answer([data]))
         seconds: dict[Phase, float] = {**answer.seconds, "total": time.perf_counter() - started}
         metrics.observe(name, seconds)

@@ -1,4 +1,4 @@
-"""What becomes of a picture on its way into a shard."""
+"""What becomes of an image on its way into a shard."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from towpath.components.core.data.picture import PictureError, decode, open_picture
-from towpath.components.prepare.pictures import to_store
+from towpath.components.core.data.images import ImageError, decode, open_image
+from towpath.components.prepare.images import to_store
 
 
 def _encoded(form: str, mode: str = "RGB", **options: object) -> bytes:
@@ -23,9 +23,9 @@ def _encoded(form: str, mode: str = "RGB", **options: object) -> bytes:
 @pytest.mark.parametrize(
     "data", [_encoded("JPEG"), _encoded("JPEG", "L"), _encoded("JPEG", progressive=True), _encoded("PNG")]
 )
-def test_ordinary_pictures_are_left_alone(data: bytes) -> None:
+def test_ordinary_images_are_left_alone(data: bytes) -> None:
     stored = to_store(data)
-    assert (stored.picture, stored.height, stored.width, stored.orientation) == (data, 24, 40, 1)
+    assert (stored.image, stored.height, stored.width, stored.orientation) == (data, 24, 40, 1)
 
 
 @pytest.mark.parametrize(
@@ -33,41 +33,41 @@ def test_ordinary_pictures_are_left_alone(data: bytes) -> None:
 )
 def test_others_become_jpegs(data: bytes) -> None:
     stored = to_store(data)
-    image = Image.open(io.BytesIO(stored.picture))
+    image = Image.open(io.BytesIO(stored.image))
     assert (image.format, image.mode, image.size) == ("JPEG", "RGB", (40, 24))
-    assert to_store(stored.picture).picture == stored.picture
+    assert to_store(stored.image).image == stored.image
 
 
-def test_turned_pictures_come_upright() -> None:
+def test_turned_images_come_upright() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     stored = to_store(_encoded("JPEG", exif=exif))
     assert (stored.height, stored.width, stored.orientation) == (40, 24, 6)
-    assert Image.open(io.BytesIO(stored.picture)).getexif().get(0x0112) is None
+    assert Image.open(io.BytesIO(stored.image)).getexif().get(0x0112) is None
 
 
-def test_where_a_picture_was_taken_is_not_kept() -> None:
+def test_where_a_image_was_taken_is_not_kept() -> None:
     exif = Image.Exif()
     exif.get_ifd(0x8825)[1] = "N"
     stored = to_store(_encoded("JPEG", exif=exif))
-    assert not Image.open(io.BytesIO(stored.picture)).getexif()
+    assert not Image.open(io.BytesIO(stored.image)).getexif()
 
 
-def test_awkward_pictures_are_read_or_refused(shared_data: Path) -> None:
+def test_awkward_images_are_read_or_refused(shared_data: Path) -> None:
     read, refused = [], {}
     for path in sorted((shared_data / "messy_inputs/images").rglob("*")):
         if path.is_file():
             try:
                 stored = to_store(path.read_bytes())
-            except PictureError as error:
+            except ImageError as error:
                 refused[path.name] = error
                 continue
             read.append(path.name)
-            image = open_picture(stored.picture)
+            image = open_image(stored.image)
             assert image.format in ("JPEG", "PNG")
             assert image.mode in ("RGB", "L")
             assert image.size == (stored.width, stored.height)
-            decode(stored.picture)
+            decode(stored.image)
     assert len(read) > 60
     assert all(error.exit_code == 3 for error in refused.values())
 
@@ -80,7 +80,7 @@ def test_tensorflow_reads_what_is_stored(shared_data: Path) -> None:
         if path.is_file():
             try:
                 stored = to_store(path.read_bytes())
-            except PictureError:
+            except ImageError:
                 continue
-            pixels = tf.io.decode_image(stored.picture, channels=3, expand_animations=False)
+            pixels = tf.io.decode_image(stored.image, channels=3, expand_animations=False)
             assert pixels.shape == (stored.height, stored.width, 3)
