@@ -82,11 +82,21 @@ def test_a_disk_that_fills_up_says_so_and_the_run_goes_on_when_there_is_room(tmp
     small.mkdir()
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("mounting a small disk needs root")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", small], check=False)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=150k", "tmpfs", small], check=False)
     if mounted.returncode:
         pytest.skip("this machine does not let a test mount a small disk")
     try:
-        command = [*TOWPATH, "run", "prepare", "--data", "digit-scenes", "--out", str(small)]
+        command = [
+            *TOWPATH,
+            "run",
+            "prepare",
+            "--data",
+            "digit-scenes",
+            "--set",
+            "prepare.scenes=200",
+            "--out",
+            str(small),
+        ]
         said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert said.returncode == 75, said.stderr
         assert "the disk is full" in said.stderr
