@@ -39,6 +39,8 @@ class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has 
             return 0
         model.optimizer.build(model.trainable_variables)
         model.load_weights(self._folder / state["weights"])
+        for seed, value in zip(_seeds(model), state["seeds"], strict=True):
+            seed.assign(value)
         self.history = state["history"]
         return len(self.history)
 
@@ -50,8 +52,14 @@ class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has 
             beside = self._folder / f"writing-{name}"
             self.model.save_weights(beside)
             beside.replace(self._folder / name)
-        state = {"fingerprint": self._fingerprint, "weights": name, "history": self.history}
+        seeds = [seed.numpy().tolist() for seed in _seeds(self.model)]
+        state = {"fingerprint": self._fingerprint, "weights": name, "seeds": seeds, "history": self.history}
         files.write_json(self._folder / STATE, state)
         for old in self._folder.glob("*.weights.h5"):
             if old.name != name:
                 old.unlink()
+
+
+def _seeds(model: Any) -> list[Any]:
+    """Where dropout stands in its random sequence, which Keras does not save with the weights."""
+    return [layer.seed_generator.state for layer in model.layers if hasattr(layer, "seed_generator")]

@@ -43,6 +43,13 @@ def tiny_detector(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process builds the images and uses them; while it waits for the engine, the others go on with other tests."""
+    for item in items:
+        if item.get_closest_marker("engine"):
+            item.add_marker(pytest.mark.xdist_group("engine"))
+
+
 @pytest.fixture(scope="session")
 def base(root: Path) -> str:
     """The name of the base image, with an engine that runs."""

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+import typer.main
 from sklearn.datasets import load_digits
 
+from towpath.pipelines.cli import app
+from towpath.pipelines.commands import targets
+
 PROJECT = Path(__file__).parents[2]
+READMES = [PROJECT / "README.md", *sorted(PROJECT.glob("*/README.md")), *sorted(PROJECT.glob("*/*/README.md"))]
 STEPS = ("prepare", "train", "evaluate", "quantize", "benchmark")
 # `make demo` has a test of its own (test_demo.py), `make test` runs this one; the environment is active here already;
 # `submit` needs the API of a cluster and is tested in tests/pipelines/test_cli_submit.py.
@@ -31,6 +38,23 @@ def test_there_are_commands() -> None:
     found = commands(PROJECT / "README.md")
     assert len(found) >= 10
     assert all(any(line.startswith(start) for line in found) for start in ELSEWHERE)
+
+
+@pytest.mark.parametrize("line", sorted({line for readme in READMES for line in commands(readme)}))
+def test_a_command_of_a_readme_is_one_that_there_is(line: str) -> None:
+    """What takes minutes to run is at least parsed: the command, its options, the pipeline or component it names."""
+    program, *words = shlex.split(line.partition(" #")[0])
+    if program == "make":
+        assert re.search(rf"^{words[0]}:", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    if program != "towpath":
+        return
+    command: Any = typer.main.get_command(app)
+    context = click.Context(command)
+    while isinstance(command, click.Group) and words:
+        _, command, words = command.resolve_command(context, words)
+    parsed = command.make_context(line, words, parent=context).params
+    if target := parsed.get("target") or parsed.get("pipeline"):
+        assert targets.find(target)
 
 
 @pytest.fixture
