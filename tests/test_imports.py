@@ -212,8 +212,8 @@ def test_a_config_is_frozen_and_explains_every_field(name: str) -> None:
     fields = [
         node.target.id for node in config.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
-    said = ast.get_docstring(config) or ""
-    assert [field for field in fields if field not in said] == []
+    result = ast.get_docstring(config) or ""
+    assert [field for field in fields if field not in result] == []
     assert "frozen=True" in ast.unparse(config.decorator_list[0])
 
 

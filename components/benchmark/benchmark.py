@@ -73,7 +73,7 @@ class Benchmark:
         return "\n".join(lines) + "\n"
 
 
-def benchmark(model: Path, settings: BenchmarkConfig) -> Benchmark:
+def benchmark(model: Path, config: BenchmarkConfig) -> Benchmark:
     """Measures every variant of a bundle with its own sample images (the SavedModel where it has no variant).
 
     Raises:
@@ -82,40 +82,40 @@ def benchmark(model: Path, settings: BenchmarkConfig) -> Benchmark:
     loaded = bundle.read(model)
     if not loaded.card.samples:
         raise BundleError(f"{model}: the bundle has no sample images to measure with.")
-    price = price_per_hour(settings)
+    price = price_per_hour(config)
     speeds = {}
     names = list(loaded.card.variants) or [SAVED_MODEL]
     with progress.bar("measuring", len(names)) as bar:
         for name in names:
-            speeds[name] = _measure(loaded, name, settings, price)
+            speeds[name] = _measure(loaded, name, config, price)
             bar.advance(note=name)
-    return Benchmark(speeds, settings.machine, price)
+    return Benchmark(speeds, config.machine, price)
 
 
-def price_per_hour(settings: BenchmarkConfig) -> float:
+def price_per_hour(config: BenchmarkConfig) -> float:
     """Dollars an hour of the configured machine. Raises: ConfigError with the nearest name."""
-    path = Path(settings.prices) if settings.prices else PRICES
+    path = Path(config.prices) if config.prices else PRICES
     try:
         machines: dict[str, Any] = yaml.safe_load(path.read_text())["machines"]
-        if settings.machine not in machines:
-            raise ConfigError(f"{path}: there is no machine '{settings.machine}'.", nearest(settings.machine, machines))
-        price = float(machines[settings.machine]["dollars_per_hour"])
+        if config.machine not in machines:
+            raise ConfigError(f"{path}: there is no machine '{config.machine}'.", nearest(config.machine, machines))
+        price = float(machines[config.machine]["dollars_per_hour"])
     except OSError as error:
         raise ConfigError(f"{path}: the prices cannot be read ({error.strerror}).") from error
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: these are no prices ({error}).", f"See {PRICES} for the form.") from error
     if price <= 0:
-        raise ConfigError(f"{path}: '{settings.machine}' costs {price} dollars an hour: it must be more than 0.")
+        raise ConfigError(f"{path}: '{config.machine}' costs {price} dollars an hour: it must be more than 0.")
     return price
 
 
-def _measure(loaded: Bundle, name: str, settings: BenchmarkConfig, price: float) -> Speed:
-    predictor = Predictor(loaded, name, threads=settings.threads)
+def _measure(loaded: Bundle, name: str, config: BenchmarkConfig, price: float) -> Speed:
+    predictor = Predictor(loaded, name, threads=config.threads)
     images = cycle([loaded.sample_bytes(sample) for sample in loaded.card.samples])
     for _ in range(WARM_UP):
         predictor([next(images)])
     taken: list[float] = []
-    end = time.perf_counter() + settings.seconds
+    end = time.perf_counter() + config.seconds
     while time.perf_counter() < end or not taken:
         start = time.perf_counter()
         predictor([next(images)])

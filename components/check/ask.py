@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 
 from ..core.data.manifest import Task
-from ..core.models.detection import Objects
+from ..core.models.detection import Detections
 
 # Objects below this score are guesses that a detector lists for its curve, not what a user is shown.
 MIN_SCORE = 0.3
@@ -25,11 +25,11 @@ class Answer:
     """What a server says of one image.
 
     Args:
-        objects: detection: those of at least MIN_SCORE, relative to the image; labels index `names`.
+        detections: those of at least MIN_SCORE, relative to the image; labels index `names`.
         names: class of each object; classification: one, the best.
     """
 
-    objects: Objects | None
+    detections: Detections | None
     names: tuple[str, ...]
 
 
@@ -114,7 +114,7 @@ def _objects(prediction: dict[str, Any]) -> Answer:
     boxes = np.asarray(prediction["detection_boxes"][:count], np.float32).reshape(-1, 4)
     labels = np.asarray(prediction["detection_classes"][:count], np.int64) - 1  # TensorFlow's API counts from 1
     names = [name for name, kept in zip(prediction["detection_class_names"], keep, strict=False) if kept]
-    return Answer(Objects(boxes[keep], scores[keep], labels[keep]), tuple(names))
+    return Answer(Detections(boxes[keep], scores[keep], labels[keep]), tuple(names))
 
 
 def _best(prediction: dict[str, Any]) -> Answer:

@@ -12,9 +12,9 @@ from ..core.data.manifest import Task
 from ..core.models import bundle
 from ..core.models.bundle import Bundle
 from ..core.release import environments, registry
+from ..core.release.check_results import CheckResult, Results
 from ..core.release.environments import Health, Limits, Load, Predictions, Regression, Smoke
 from ..core.release.registry import Version
-from ..core.release.results import CheckResult, Results
 from . import compare, load_test
 from .ask import AnswerError, Service
 from .config import CheckConfig

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..core.backends.local.service_state import Server
 from ..core.models.bundle import Bundle, Sample
+from ..core.release.check_results import CheckResult
 from ..core.release.environments import Predictions, Regression
-from ..core.release.results import CheckResult
 from .ask import Answer, AnswerError, Service
 from .matching import matches
 
@@ -100,16 +100,16 @@ def _asked(service: Service, data: bytes, who: str) -> Answer:
 def _right(answer: Answer, sample: Sample, classes: Sequence[str]) -> tuple[int, int]:
     """Right answers, and how many there are to give."""
     names = [classes[label] for label in sample.labels]
-    if answer.objects is None:
+    if answer.detections is None:
         return int(answer.names[0] in names), 1
-    return matches(sample.box_array, names, answer.objects.boxes, answer.names), len(names)
+    return matches(sample.box_array, names, answer.detections.boxes, answer.names), len(names)
 
 
 def _agreement(ours: Answer, theirs: Answer) -> float:
     """1 where both say the same, 0 where they have nothing in common."""
-    if ours.objects is None or theirs.objects is None:
+    if ours.detections is None or theirs.detections is None:
         return float(ours.names == theirs.names)
     total = len(ours.names) + len(theirs.names)
     if not total:
         return 1.0
-    return 2 * matches(ours.objects.boxes, ours.names, theirs.objects.boxes, theirs.names) / total
+    return 2 * matches(ours.detections.boxes, ours.names, theirs.detections.boxes, theirs.names) / total

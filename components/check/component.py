@@ -30,7 +30,7 @@ def check(
     from towpath.components.check.check import check
     from towpath.components.check.config import CheckConfig
     from towpath.components.core.config import load
-    from towpath.components.core.release.results import write
+    from towpath.components.core.release.check_results import write
 
     found = check(name, version, environment, url, load(CheckConfig, config, "check"))
     write(found, Path(results.path))

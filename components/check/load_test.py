@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..core.data.manifest import Task
+from ..core.release.check_results import CheckResult
 from ..core.release.environments import Load
-from ..core.release.results import CheckResult
 from .ask import AnswerError, Service
 
 MAX_REQUESTS = 20_000  # whatever the seconds: a check, not a siege

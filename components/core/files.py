@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Writes a file beside its place, syncs it, then renames it there."""
-    with explained(path):
+    with translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}.writing")
         try:
@@ -89,7 +89,7 @@ def partial(out: Path) -> Path:
 
 def publish(work: Path, out: Path) -> None:
     """Puts a finished folder in its place with one rename; an older `out` is replaced."""
-    with explained(out):
+    with translate_os_errors(out):
         for folder, _, names in os.walk(work):
             for name in names:
                 _sync(Path(folder) / name)
@@ -101,7 +101,7 @@ def publish(work: Path, out: Path) -> None:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def translate_os_errors(path: Path) -> Iterator[None]:
     """Turns what a file system says into an error that a person can act on."""
     try:
         yield

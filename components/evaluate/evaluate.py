@@ -42,14 +42,14 @@ class Evaluation:
     classes: tuple[str, ...]
 
 
-def evaluate(records: Path, model: Path, out: Path, settings: EvaluateConfig) -> Evaluation:
+def evaluate(records: Path, model: Path, out: Path, config: EvaluateConfig) -> Evaluation:
     """Scores a bundle on a split of records.
 
     Args:
         records: folder of the records.
         model: folder of the bundle.
         out: a folder; report.html and predictions.jsonl (one line an image) appear in it when all is done.
-        settings: how to evaluate.
+        config: how to evaluate.
 
     Raises:
         RecordsError: records that are damaged, have no such split, or other classes than the model's.
@@ -63,19 +63,19 @@ def evaluate(records: Path, model: Path, out: Path, settings: EvaluateConfig) ->
             f"({card.task}: {', '.join(card.classes)}).",
             "Evaluate on records of the data set that the model was trained for.",
         )
-    split = data.manifest.split(*([settings.split] if settings.split else ("test", "val")))
-    predictor = Predictor(loaded, settings.variant or SAVED_MODEL)
+    split = data.manifest.split(*([config.split] if config.split else ("test", "val")))
+    predictor = Predictor(loaded, config.variant or SAVED_MODEL)
     work = files.partial(out)
     work.mkdir(parents=True, exist_ok=True)
-    worst = _Worst(settings.images, settings.show_score)
-    with files.explained(work), (work / PREDICTIONS).open("w") as lines:
+    worst = _Worst(config.images, config.show_score)
+    with files.translate_os_errors(work), (work / PREDICTIONS).open("w") as lines:
 
         def seen(example: Example, prediction: Prediction) -> None:
             lines.write(json.dumps(as_json(example, prediction, card.classes)) + "\n")
             worst.add(example, prediction)
 
         scores = score(predictor, data, split, "evaluating", seen)
-    page = report.page(card, data.manifest, split, scores, worst.best_first(), settings.show_score)
+    page = report.page(card, data.manifest, split, scores, worst.best_first(), config.show_score)
     files.write_text(work / REPORT, page)
     files.publish(work, out)
     return Evaluation(scores, split, card.classes)
@@ -84,8 +84,8 @@ def evaluate(records: Path, model: Path, out: Path, settings: EvaluateConfig) ->
 def as_json(example: Example, prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
     """A line of predictions.jsonl: boxes (y_min, x_min, y_max, x_max) relative to the image, or a score a class."""
     line: dict[str, Any] = {"source": example.source, "height": prediction.height, "width": prediction.width}
-    if prediction.objects is not None:
-        found = prediction.objects
+    if prediction.detections is not None:
+        found = prediction.detections
         line["boxes"] = found.boxes.tolist()
         line["scores"] = found.scores.tolist()
         line["labels"] = [classes[label] for label in found.labels]
@@ -119,11 +119,11 @@ class _Worst:
 
 def fault(example: Example, prediction: Prediction, show_score: float) -> float:
     """How wrong an answer is: objects missed and objects that are not there, or the score that the true class lacks."""
-    if prediction.objects is None:
+    if prediction.detections is None:
         if prediction.scores is None or example.label is None:
             return 0.0
         return float(1 - prediction.scores[example.label])
-    found = prediction.objects
+    found = prediction.detections
     shown = found.scores >= show_score
     overlap = box_math.pairwise_iou(example.boxes, found.boxes[shown])
     agree = (overlap >= 0.5) & (example.labels[:, None] == found.labels[shown][None])

@@ -98,7 +98,7 @@ def _shown(
     image = Image.fromarray(pixels)
     scale = SHOWN_SIDE / max(image.size)
     image = image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))))
-    if prediction.objects is not None:
+    if prediction.detections is not None:
         words = _draw(image, card, example, prediction, show_score)
         right = fault == 0
     else:
@@ -110,11 +110,11 @@ def _shown(
 
 
 def _draw(image: Image.Image, card: ModelCard, example: Example, prediction: Prediction, show_score: float) -> str:
-    if prediction.objects is None:
+    if prediction.detections is None:
         return ""
     pen = ImageDraw.Draw(image)
     font = ImageFont.load_default(size=12)
-    found = prediction.objects
+    found = prediction.detections
     for box in example.boxes:
         pen.rectangle(_corners(box, image), outline=TRUTH, width=3)
     shown = found.scores >= show_score

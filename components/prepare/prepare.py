@@ -42,7 +42,7 @@ def prepare(source: str, out: Path, config: PrepareConfig) -> Manifest:
     _say(source, read)
     work = files.partial(out)
     try:
-        with files.explained(work):
+        with files.translate_os_errors(work):
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
         made = _write(name, source, read, work, problems)
@@ -91,7 +91,7 @@ def _write(name: str, source: str, read: Source, work: Path, problems: Problems)
         dropped_boxes=tuple(problems.dropped),
         source={"format": read.format, "path": source, "splits": read.split_by},
         config=configs.dump(problems.config),
-        mirror=read.mirror,
+        horizontal_flip=read.horizontal_flip,
     )
 
 

@@ -61,7 +61,7 @@ def _write_shard(
     path: Path, items: Iterable[Item], classes: tuple[str, ...], problems: Problems, objects: Counter[str], bar: Bar
 ) -> Shard:
     examples = 0
-    with files.explained(path), _Hashing(io.FileIO(path, "wb")) as file:
+    with files.translate_os_errors(path), _Hashing(io.FileIO(path, "wb")) as file:
         for item in items:
             example = _read(item, problems)
             bar.advance()

@@ -61,7 +61,7 @@ class Source:
         format: as people call it ("Pascal VOC").
         splits: "train", "val", "test" -> images; those that are there.
         split_by: who made the splits ("the source's own", "by content").
-        mirror: a mirrored image is still a right example.
+        horizontal_flip: a mirrored image is still a right example.
     """
 
     format: str
@@ -69,7 +69,7 @@ class Source:
     classes: tuple[str, ...]
     splits: dict[str, list[Item]]
     split_by: str
-    mirror: bool = True
+    horizontal_flip: bool = True
 
 
 @dataclass

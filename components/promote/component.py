@@ -30,7 +30,7 @@ def promote(
     from pathlib import Path
 
     from towpath.components.core.config import load
-    from towpath.components.core.release.results import read
+    from towpath.components.core.release.check_results import read
     from towpath.components.promote.config import PromoteConfig
     from towpath.components.promote.promote import promote
 

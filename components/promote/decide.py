@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ..core.release.check_results import Results
+from ..core.release.decisions import Event
 from ..core.release.environments import Environment
-from ..core.release.evidence import Event
 from ..core.release.registry import Version
-from ..core.release.results import Results
 
 
 @dataclass(frozen=True)

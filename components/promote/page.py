@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.release.check_results import Results
 from ..core.release.registry import Version
-from ..core.release.results import Results
 from .decide import Finding
 
 

@@ -13,11 +13,10 @@ from typing import Literal
 from ..core import config as configs
 from ..core.backends.base import Backend, backend
 from ..core.errors import ConfigError, TowpathError
-from ..core.release import environments, evidence, registry
-from ..core.release import results as check_results
+from ..core.release import check_results, decisions, environments, registry
+from ..core.release.check_results import Results
 from ..core.release.environments import Rules
 from ..core.release.registry import Version
-from ..core.release.results import Results
 from .config import PromoteConfig
 from .decide import Finding, decide
 from .page import decision_page
@@ -58,7 +57,7 @@ def promote(
     entry = environments.find(rules, environment)
     model = _approved(registry.get(name, version), approvals, rules)
     servers = backend(config.backend)
-    before = evidence.history(entry.previous, name) if entry.previous else []
+    before = decisions.history(entry.previous, name) if entry.previous else []
     findings = decide(entry, model, results, model.approvals, before)
     if not (_candidate_holds(servers, model, environment) or _serves(servers, model, environment)):
         findings.append(
@@ -88,21 +87,21 @@ def _promote(
 ) -> Decision:
     held = registry.held(model.name, environment)
     reasons = [finding.text for finding in findings]
-    turns = evidence.held_in_turn(evidence.history(environment, model.name))
+    turns = decisions.deployment_history(decisions.history(environment, model.name))
     recorded = held == model.version and turns[-1:] == [held]
     run = None
     if not (recorded and _serves(servers, model, environment)):
-        run = evidence.begin("promote", model.name, model.version, environment, held, reasons)
+        run = decisions.begin("promote", model.name, model.version, environment, held, reasons)
     try:
         url = servers.promote_candidate(environment, model.name, model.version, config.port)
     except TowpathError as error:
         if run:
-            evidence.fail(run, str(error))
+            decisions.fail(run, str(error))
         raise
     page = decision_page("promote", model, environment, held, url, findings, results)
     if run:
-        registry.set_held(model.name, model.version, environment)
-        evidence.end(run, results.flat(), {"decision.md": page, "results.json": check_results.to_json(results)})
+        registry.set_deployed_version(model.name, model.version, environment)
+        decisions.end(run, results.flat(), {"decision.md": page, "results.json": check_results.to_json(results)})
     return Decision("promote", tuple(reasons), url, page)
 
 
@@ -112,10 +111,10 @@ def _hold(model: Version, environment: str, results: Results, findings: list[Fin
     live = servers.live(environment)
     url = live.url if live else None
     page = decision_page("hold", model, environment, held, url, findings, results)
-    run = evidence.begin("hold", model.name, model.version, environment, held, reasons)
+    run = decisions.begin("hold", model.name, model.version, environment, held, reasons)
     if _candidate_holds(servers, model, environment):
         servers.stop_candidate(environment)
-    evidence.end(run, results.flat(), {"decision.md": page, "results.json": check_results.to_json(results)})
+    decisions.end(run, results.flat(), {"decision.md": page, "results.json": check_results.to_json(results)})
     return Decision("hold", tuple(reasons), url, page)
 
 

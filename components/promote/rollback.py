@@ -9,7 +9,7 @@ from ..core.backends.base import Backend, backend
 from ..core.backends.local import services
 from ..core.backends.local.service_state import ServedModel
 from ..core.errors import ConfigError, RetryError, TowpathError
-from ..core.release import evidence, registry
+from ..core.release import decisions, registry
 from .config import PromoteConfig
 
 
@@ -39,18 +39,18 @@ def rollback(environment: str, name: str | None = None, config: PromoteConfig | 
         raise ConfigError(
             f"'{environment}' holds no model '{name}'.", configs.nearest(name, held) if held else "It holds none."
         )
-    turns = [turn for turn in evidence.held_in_turn(evidence.history(environment, name)) if turn != held[name]]
+    turns = [turn for turn in decisions.deployment_history(decisions.history(environment, name)) if turn != held[name]]
     if not turns:
         raise ConfigError(f"'{environment}' has held no earlier version of '{name}' than {held[name]}.")
     servers = backend(config.backend)
-    run = evidence.begin("rollback", name, turns[-1], environment, held[name], [f"rolled back from {held[name]}"])
+    run = decisions.begin("rollback", name, turns[-1], environment, held[name], [f"rolled back from {held[name]}"])
     try:
         _swap(servers, environment, name, turns[-1], config)
     except TowpathError as error:
-        evidence.fail(run, str(error))
+        decisions.fail(run, str(error))
         raise
-    registry.set_held(name, turns[-1], environment)
-    evidence.end(run, {}, {})
+    registry.set_deployed_version(name, turns[-1], environment)
+    decisions.end(run, {}, {})
     return RolledBack(held[name], turns[-1])
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..core.backends.base import backend
 from ..core.backends.local import services
-from ..core.release import environments, evidence, registry
+from ..core.release import decisions, environments, registry
 from .config import PromoteConfig
 
 
@@ -41,7 +41,7 @@ def status(config: PromoteConfig | None = None) -> list[Row]:
         live = backend(config.backend).live(environment)
         serving = {model.name: model.version for model in live.models} if live else {}
         healthy = live is not None and services.is_healthy(live.url)
-        since = {event.name: event.when for event in evidence.history(environment) if event.action != "hold"}
+        since = {event.name: event.when for event in decisions.history(environment) if event.action != "hold"}
         for name in sorted({*held, *serving}):
             right = healthy and held.get(name) == serving.get(name)
             url = live.url if live and name in serving else None

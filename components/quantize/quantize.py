@@ -61,14 +61,14 @@ class Quantized:
         return "\n".join(lines) + "\n"
 
 
-def quantize(records: Path, model: Path, out: Path, settings: QuantizeConfig) -> Quantized:
+def quantize(records: Path, model: Path, out: Path, config: QuantizeConfig) -> Quantized:
     """Writes a bundle with LiteRT variants: float32, and full int8 with float32 in and out.
 
     Args:
         records: folder of the records; the training split calibrates, the test (or val) split scores.
         model: folder of the bundle, left as it is.
         out: the new bundle's folder; it appears when all is done.
-        settings: how to quantize.
+        config: how to quantize.
 
     Raises:
         BundleError: a variant that has no weights or answers with NaN or infinity; nothing is written then.
@@ -79,14 +79,14 @@ def quantize(records: Path, model: Path, out: Path, settings: QuantizeConfig) ->
     data, source = manifest.read(records), bundle.read(model)
     if data.manifest.classes != source.card.classes:
         raise RecordsError("The records' classes are not the model's.", "Quantize with the records of its training.")
-    split = data.manifest.split(*([settings.split] if settings.split else ("test", "val")))
+    split = data.manifest.split(*([config.split] if config.split else ("test", "val")))
     work = files.partial(out)
     shutil.rmtree(work, ignore_errors=True)
-    with files.explained(work):
+    with files.translate_os_errors(work):
         shutil.copytree(source.folder, work, symlinks=False)
-        for name, content in _convert(source, data, settings).items():
+        for name, content in _convert(source, data, config).items():
             files.write_bytes(work / bundle.VARIANTS / name / bundle.LITERT_FILE, content)
-    calibrated = {FLOAT32: 0, INT8: settings.calibration}
+    calibrated = {FLOAT32: 0, INT8: config.calibration}
     for name, calibration in calibrated.items():
         variant = _checked(Bundle(work, source.card), name, data, split)
         source = _with_variant(source, name, dataclasses.replace(variant, calibration=calibration))
@@ -95,7 +95,7 @@ def quantize(records: Path, model: Path, out: Path, settings: QuantizeConfig) ->
     return Quantized(source.card.variants)
 
 
-def _convert(source: Bundle, data: Records, settings: QuantizeConfig) -> dict[str, bytes]:
+def _convert(source: Bundle, data: Records, config: QuantizeConfig) -> dict[str, bytes]:
     try:
         import tensorflow as tf
     except ImportError as error:
@@ -108,8 +108,8 @@ def _convert(source: Bundle, data: Records, settings: QuantizeConfig) -> dict[st
     one = tf.function(lambda image: raw(image=image), input_signature=[spec]).get_concrete_function()
 
     def sample() -> Iterator[list[Any]]:
-        with progress.bar("calibrating int8", settings.calibration) as bar:
-            for example in islice(data.examples("train"), settings.calibration):
+        with progress.bar("calibrating int8", config.calibration) as bar:
+            for example in islice(data.examples("train"), config.calibration):
                 decoded, size = images.decode(example.image, side, source.card.fit)
                 yield [images.fit_to(decoded, size, side, source.card.fit)[0][None]]
                 bar.advance()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.models.predictor import Prediction
-from .failures import Refused
+from .errors import APIError
 
 BEST_LABELS = 5
 
@@ -23,25 +23,25 @@ def images(body: bytes, limit: int) -> list[bytes]:
         limit: instances at most.
 
     Raises:
-        Refused: 400 with what is wrong, and in which instance.
+        APIError: 400 with what is wrong, and in which instance.
     """
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, f"The body is not JSON: {error}.") from error
+        raise APIError(400, f"The body is not JSON: {error}.") from error
     instances = value.get("instances") if isinstance(value, dict) else None
     if not isinstance(instances, list) or not instances:
-        raise Refused(400, 'The body must be {"instances": [{"b64": "…"}, …]} with at least one image.')
+        raise APIError(400, 'The body must be {"instances": [{"b64": "…"}, …]} with at least one image.')
     if len(instances) > limit:
-        raise Refused(400, f"There are {len(instances)} instances: one request may hold {limit}.")
+        raise APIError(400, f"There are {len(instances)} instances: one request may hold {limit}.")
     return [_image(index, instance) for index, instance in enumerate(instances)]
 
 
 def tensorflow_serving(prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
     """One of the "predictions" of `:predict`; a detector's keys, and its ids from 1, are the Object Detection API's."""
-    if prediction.objects is None:
+    if prediction.detections is None:
         return {"scores": _scores(prediction), "classes": list(classes)}
-    found = prediction.objects
+    found = prediction.detections
     return {
         "detection_boxes": found.boxes.tolist(),
         "detection_scores": found.scores.tolist(),
@@ -54,11 +54,11 @@ def tensorflow_serving(prediction: Prediction, classes: tuple[str, ...]) -> dict
 def readable(prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
     """The image's size and its objects in pixels, or its best labels."""
     size = {"width": prediction.width, "height": prediction.height}
-    if prediction.objects is None:
+    if prediction.detections is None:
         scores = _scores(prediction)
         best = np.argsort(-np.array(scores), kind="stable")[:BEST_LABELS]
         return {**size, "labels": [{"label": classes[index], "score": scores[index]} for index in best]}
-    found = prediction.objects
+    found = prediction.detections
     sides = np.array([prediction.height, prediction.width] * 2)
     objects = [
         {
@@ -83,8 +83,8 @@ def _image(index: int, instance: Any) -> bytes:
         instance = instance["image_bytes"]
     text = instance.get("b64") if isinstance(instance, dict) else None
     if not isinstance(text, str):
-        raise Refused(400, f'Instance {index} is no image: give {{"b64": "…"}} or {{"image_bytes": {{"b64": "…"}}}}.')
+        raise APIError(400, f'Instance {index} is no image: give {{"b64": "…"}} or {{"image_bytes": {{"b64": "…"}}}}.')
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise Refused(400, f"Instance {index}: its 'b64' is not base64 ({error}).") from error
+        raise APIError(400, f"Instance {index}: its 'b64' is not base64 ({error}).") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from . import body, demo, failures, images, operations, tensorflow_serving
+from . import body, demo, errors, images, operations, tensorflow_serving
 from .metrics import Metrics
 from .models import Models
 
@@ -15,7 +15,7 @@ def build(models: Models) -> ASGIApp:
     metrics = Metrics()
     # FastAPI's own documentation pages load scripts from elsewhere; /openapi.json stays.
     app = FastAPI(title="Towpath", docs_url=None, redoc_url=None)
-    failures.install(app)
+    errors.install(app)
     app.include_router(operations.router(models, metrics))
     app.include_router(tensorflow_serving.router(models, metrics))
     app.include_router(images.router(models, metrics))

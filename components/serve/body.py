@@ -9,7 +9,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
-from .failures import Refused
+from .errors import APIError
 
 FIELD = "file"
 # nginx's status for a client that closed its connection: only metrics see it.
@@ -24,7 +24,7 @@ async def read(request: Request, limit: int) -> bytes:
         limit: bytes that are read at most, whatever the request says of its length.
 
     Raises:
-        Refused: 413 above the limit, 499 when the client went away.
+        APIError: 413 above the limit, 499 when the client went away.
     """
     return b"".join([chunk async for chunk in _chunks(request, limit)])
 
@@ -33,18 +33,18 @@ async def image(request: Request, limit: int) -> bytes:
     """The image of an upload: the field "file" of a multipart form, else the whole body.
 
     Raises:
-        Refused: as `read`; 400 for a form that is damaged or has no such field.
+        APIError: as `read`; 400 for a form that is damaged or has no such field.
     """
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         return await read(request, limit)
     try:
         form = await MultiPartParser(request.headers, _chunks(request, limit), max_files=1).parse()
     except MultiPartException as error:
-        raise Refused(400, f"This multipart form cannot be read: {error.message}") from error
+        raise APIError(400, f"This multipart form cannot be read: {error.message}") from error
     try:
         file = form.get(FIELD)
         if not isinstance(file, UploadFile):
-            raise Refused(400, f"The form has no file in its field '{FIELD}': curl -F {FIELD}=@image.jpg sends one.")
+            raise APIError(400, f"The form has no file in its field '{FIELD}': curl -F {FIELD}=@image.jpg sends one.")
         return await file.read()
     finally:
         await form.close()
@@ -62,8 +62,8 @@ async def _chunks(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
                 raise _too_large(limit)
             yield chunk
     except ClientDisconnect as error:
-        raise Refused(LEFT, "The client left before its request was whole.") from error
+        raise APIError(LEFT, "The client left before its request was whole.") from error
 
 
-def _too_large(limit: int) -> Refused:
-    return Refused(413, f"The body is larger than {limit:,} bytes. Send a smaller image, or fewer at a time.")
+def _too_large(limit: int) -> APIError:
+    return APIError(413, f"The body is larger than {limit:,} bytes. Send a smaller image, or fewer at a time.")

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from PIL import Image
 
 from ..core.data.images import open_image
-from .failures import Refused
+from .errors import APIError
 from .models import Models
 
 FOLDER = Path(__file__).with_name("page")
@@ -35,7 +35,7 @@ def router(models: Models) -> APIRouter:
     @routes.get("/page/{name}")
     def page_part(name: str) -> Response:
         if name not in PARTS:
-            raise Refused(404, f"The demo page has no part '{name}'.")
+            raise APIError(404, f"The demo page has no part '{name}'.")
         return page_file(name, PARTS[name])
 
     @routes.get("/samples/{name}/{index:int}")
@@ -43,7 +43,7 @@ def router(models: Models) -> APIRouter:
         model = models.get(name)
         samples = model.bundle.card.samples
         if index >= len(samples):
-            raise Refused(404, f"Model '{name}' has {len(samples)} sample images; the first is 0.")
+            raise APIError(404, f"Model '{name}' has {len(samples)} sample images; the first is 0.")
         data = model.bundle.sample_bytes(samples[index])
         return Response(data, media_type=Image.MIME[open_image(data).format or ""])
 

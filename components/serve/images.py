@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from ..core.data.manifest import Task
 from . import answers, body
-from .failures import Refused, reply
+from .errors import APIError, reply
 from .metrics import Metrics, Phase
 from .models import Models
 
@@ -49,7 +49,7 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
             card = model.bundle.card
             if card.task != task:
                 right = f"POST /v1/models/{name}:{VERBS[card.task]} answers images."
-                raise Refused(400, f"Model '{name}' does {card.task}, not {task}. {right}")
+                raise APIError(400, f"Model '{name}' does {card.task}, not {task}. {right}")
             data = await body.image(request, models.config.max_body_bytes)
             answer = await models.run(lambda: model.answer([data]))
         seconds: dict[Phase, float] = {**answer.seconds, "total": time.perf_counter() - started}

@@ -22,7 +22,7 @@ from ..core.models import bundle
 from ..core.models.bundle import Bundle
 from ..core.models.predictor import Prediction, Predictor, Prepared
 from .config import ServeConfig
-from .failures import Refused
+from .errors import APIError
 from .metrics import Phase
 
 T = TypeVar("T")
@@ -74,14 +74,14 @@ class Model:
 
         Raises:
             ImageError: for the first that cannot be read; with several, it names the image's index.
-            Refused: 500 where the model answers with numbers that are not finite.
+            APIError: 500 where the model answers with numbers that are not finite.
         """
         started = time.perf_counter()
         prepared = [self._prepare(index, data, len(images)) for index, data in enumerate(images)]
         decoded = time.perf_counter()
         predictions = self.predictor.run(prepared)
         if not all(_finite(one) for one in predictions):
-            raise Refused(500, f"Model '{self.name}' answered with NaN or infinity: its weights are damaged.")
+            raise APIError(500, f"Model '{self.name}' answered with NaN or infinity: its weights are damaged.")
         return Answer(predictions, {"decode": decoded - started, "inference": time.perf_counter() - decoded})
 
     def _prepare(self, index: int, data: bytes, count: int) -> Prepared:
@@ -129,14 +129,14 @@ class Models:
         """The model of a route.
 
         Raises:
-            Refused: 404 for an unknown name (with the nearest) or version, 503 while the models are loading.
+            APIError: 404 for an unknown name (with the nearest) or version, 503 while the models are loading.
         """
         self._check_ready()
         model = self._by_name.get(name)
         if model is None:
-            raise Refused(404, f"There is no model '{name}' here. {config.nearest(name, self._by_name)}")
+            raise APIError(404, f"There is no model '{name}' here. {config.nearest(name, self._by_name)}")
         if version is not None and version != model.version:
-            raise Refused(404, f"Model '{name}' has no version '{version}' here, but {model.version}.")
+            raise APIError(404, f"Model '{name}' has no version '{version}' here, but {model.version}.")
         return model
 
     def has(self, name: str) -> bool:
@@ -147,11 +147,11 @@ class Models:
         """Runs `work` in a thread, off the event loop.
 
         Raises:
-            Refused: 429 where as many requests wait as may.
+            APIError: 429 where as many requests wait as may.
         """
         if self._taken >= self.config.threads + self.config.max_waiting:
             headers = {"retry-after": str(RETRY_SECONDS)}
-            raise Refused(429, f"The server is busy: {self.config.max_waiting} requests are waiting.", headers)
+            raise APIError(429, f"The server is busy: {self.config.max_waiting} requests are waiting.", headers)
         self._taken += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -160,7 +160,7 @@ class Models:
 
     def _check_ready(self) -> None:
         if not self.ready:
-            raise Refused(503, "The models are still being loaded.", {"retry-after": str(RETRY_SECONDS)})
+            raise APIError(503, "The models are still being loaded.", {"retry-after": str(RETRY_SECONDS)})
 
 
 def _load(source: Source, settings: ServeConfig) -> Model:
@@ -184,7 +184,7 @@ def _warm_up(model: Model, copies: int) -> None:
             outputs = model.predictor.engine(grey[None])
         model.predictor.run([Prepared(grey, Placement(card.input_size, card.input_size, 1.0, 1.0))])
         model.answer([model.bundle.sample_bytes(sample) for sample in card.samples[:1]])
-    except Refused as error:
+    except APIError as error:
         raise BundleError(f"{folder}: {error.message}") from error
     except Exception as error:  # each engine raises errors of its own kinds
         raise BundleError(f"{folder}: the model does not run ({type(error).__name__}: {error}).") from error
@@ -196,6 +196,6 @@ def _warm_up(model: Model, copies: int) -> None:
 
 
 def _finite(prediction: Prediction) -> bool:
-    if prediction.objects is not None:
-        return bool(np.isfinite(prediction.objects.boxes).all())
+    if prediction.detections is not None:
+        return bool(np.isfinite(prediction.detections.boxes).all())
     return prediction.scores is not None and bool(np.isfinite(prediction.scores).all())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from .failures import reply
+from .errors import reply
 from .metrics import CONTENT_TYPE, Metrics
 from .models import Models
 

@@ -16,7 +16,7 @@ import uvicorn
 
 from ..core import files
 from ..core.errors import ConfigError, RetryError
-from . import app, takeover
+from . import app, socket_handoff
 from .config import ServeConfig
 from .models import Models, Source
 
@@ -61,8 +61,8 @@ async def _serve(
 
     def stop(number: int) -> None:
         if config.reuse_port and server.started:
-            takeover.point_at_newer(listener)
-            loop.call_later(takeover.SECONDS, server.handle_exit, number, None)
+            socket_handoff.point_at_newer(listener)
+            loop.call_later(socket_handoff.SECONDS, server.handle_exit, number, None)
         else:
             server.handle_exit(number, None)
 
@@ -81,7 +81,7 @@ async def _serve(
     elif ready.exception() is not None:
         server.should_exit = True
     elif not server.should_exit:
-        takeover.share(listener)
+        socket_handoff.share(listener)
         _announce(models, config, listener, ready_file)
     with _explained(config):
         await serving

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from . import answers, body
-from .failures import reply
+from .errors import reply
 from .metrics import Metrics
 from .models import Answer, Model, Models
 

@@ -59,13 +59,15 @@ def build(config: TrainConfig, input_size: int) -> tuple[Any, list[Any]]:
             raise ConfigError("'train.weights' is set, but the backbone 'small' has none.", "Take another backbone.")
         return image, _small(_scale(image, "unit"))
     family = FAMILIES[config.backbone]
-    options = {"alpha": config.width} if family.wide else {}
+    options = {"alpha": config.width_multiplier} if family.wide else {}
     try:
         model = family.build(
             include_top=False, weights=config.weights, input_tensor=_scale(image, family.scaling), **options
         )
     except (ValueError, OSError) as error:
-        raise ConfigError(f"Backbone '{config.backbone}': {error}", "Check train.weights and train.width.") from error
+        raise ConfigError(
+            f"Backbone '{config.backbone}': {error}", "Check train.weights and train.width_multiplier."
+        ) from error
     return image, [_last_at(model, input_size, 2**level) for level in LEVELS]
 
 

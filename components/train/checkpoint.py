@@ -48,7 +48,7 @@ class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has 
         """Keras calls it after each epoch, validation included."""
         self.history.append({name: float(value) for name, value in (logs or {}).items()})
         name = f"epoch-{epoch + 1:04d}.weights.h5"
-        with files.explained(self._folder / name):
+        with files.translate_os_errors(self._folder / name):
             beside = self._folder / f"writing-{name}"
             self.model.save_weights(beside)
             beside.replace(self._folder / name)

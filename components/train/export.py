@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..core.data.boxes import MAX_SIZE_OFFSET, OFFSET_SCALE
+from ..core.data.boxes import MAX_SIZE_DELTA, BOX_VARIANCE
 from ..core.errors import BundleError
 from ..core.models import anchors as anchor_math
 from ..core.models.bundle import SAVED_MODEL, ModelCard
@@ -18,7 +18,7 @@ from ..core.models.engines.base import INPUT, RAW
 def saved_model(model: Any, card: ModelCard, folder: Path) -> None:
     """Writes the SavedModel with two signatures.
 
-    `raw` gives what Towpath's own engines post-process ("scores", and "offsets" of a detector); `serving_default` gives
+    `raw` gives what Towpath's own engines post-process ("scores", and "box_deltas" of a detector); `serving_default` gives
     the finished answer, for TensorFlow Serving and others: "detection_boxes" (relative to the input),
     "detection_scores", "detection_classes" (from 1) and "num_detections", or the classes' "scores".
 
@@ -42,7 +42,7 @@ def saved_model(model: Any, card: ModelCard, folder: Path) -> None:
 def _raw(model: Any, image: Any) -> dict[str, Any]:
     outputs = model(image, training=False)
     if isinstance(outputs, dict):
-        return {"scores": tf.sigmoid(outputs["logits"]), "offsets": tf.identity(outputs["offsets"])}
+        return {"scores": tf.sigmoid(outputs["logits"]), "box_deltas": tf.identity(outputs["box_deltas"])}
     return {"scores": tf.nn.softmax(outputs)}
 
 
@@ -53,9 +53,9 @@ def _detect(model: Any, image: Any, card: ModelCard) -> dict[str, Any]:
     outputs = _raw(model, image)
     anchors = anchor_math.make(card.anchors, card.input_size)
     anchor_side = anchors[:, 2:] - anchors[:, :2]
-    offsets = outputs["offsets"] * np.asarray(OFFSET_SCALE)
-    centre = offsets[..., :2] * anchor_side + (anchors[:, :2] + anchor_side / 2)
-    side = tf.exp(tf.minimum(offsets[..., 2:], MAX_SIZE_OFFSET)) * anchor_side
+    box_deltas = outputs["box_deltas"] * np.asarray(BOX_VARIANCE)
+    centre = box_deltas[..., :2] * anchor_side + (anchors[:, :2] + anchor_side / 2)
+    side = tf.exp(tf.minimum(box_deltas[..., 2:], MAX_SIZE_DELTA)) * anchor_side
     boxes = tf.concat([centre - side / 2, centre + side / 2], axis=-1)
     found = tf.image.combined_non_max_suppression(
         boxes[:, :, None],

@@ -42,7 +42,7 @@ def smooth_l1(difference: Any, beta: float = 0.1) -> Any:
 class RetinaNetLoss:
     """Sum of the class and the box loss of a batch, over its number of positive anchors.
 
-    Targets, per anchor: `labels` [N, A] int32, class index, BACKGROUND or IGNORED; `offsets` [N, A, 4] float32.
+    Targets, per anchor: `labels` [N, A] int32, class index, BACKGROUND or IGNORED; `box_deltas` [N, A, 4] float32.
     """
 
     BACKGROUND = -1
@@ -57,5 +57,5 @@ class RetinaNetLoss:
         # one_hot gives all zeros for a negative index: background.
         wanted = ops.one_hot(labels, outputs["logits"].shape[-1])
         focal = ops.sum(sigmoid_focal(outputs["logits"], wanted), axis=-1)
-        box = ops.sum(smooth_l1(outputs["offsets"] - targets["offsets"]), axis=-1)
+        box = ops.sum(smooth_l1(outputs["box_deltas"] - targets["box_deltas"]), axis=-1)
         return ops.sum(focal * counted) / count, ops.sum(box * positive) / count

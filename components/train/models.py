@@ -48,7 +48,7 @@ def retinanet(config: TrainConfig, input_size: int, classes: int, anchors: Ancho
         anchors: its levels are the pyramid's.
 
     Returns:
-        A model from "image" float32 [N, side, side, 3] in 0..255 to "logits" [N, A, classes] and "offsets" [N, A, 4],
+        A model from "image" float32 [N, side, side, 3] in 0..255 to "logits" [N, A, classes] and "box_deltas" [N, A, 4],
         in the order of `anchors.make`.
 
     Source: Lin et al. 2017, section 4 and figure 3.
@@ -59,8 +59,8 @@ def retinanet(config: TrainConfig, input_size: int, classes: int, anchors: Ancho
     class_head = _head("class", config, anchors.per_cell * classes, prior)
     box_head = _head("box", config, anchors.per_cell * 4, "zeros")
     logits = [keras.layers.Reshape((-1, classes))(class_head(level)) for level in pyramid]
-    offsets = [keras.layers.Reshape((-1, 4))(box_head(level)) for level in pyramid]
-    outputs = {"logits": _join(logits, "logits"), "offsets": _join(offsets, "offsets")}
+    box_deltas = [keras.layers.Reshape((-1, 4))(box_head(level)) for level in pyramid]
+    outputs = {"logits": _join(logits, "logits"), "box_deltas": _join(box_deltas, "box_deltas")}
     return Detector(image, outputs, name="retinanet")
 
 
@@ -117,8 +117,8 @@ def schedule(config: TrainConfig, replicas: int, steps: int) -> Any:
 
     Source: Goyal et al. 2017 (linear scaling, warm-up); Loshchilov and Hutter 2017 (cosine).
     """
-    peak = config.learning_rate * config.batch * replicas / 16
-    warmup = max(1, round(config.warmup * steps))
+    peak = config.learning_rate * config.batch_size * replicas / 16
+    warmup = max(1, round(config.warmup_fraction * steps))
     return keras.optimizers.schedules.CosineDecay(
         initial_learning_rate=peak / warmup,
         decay_steps=max(1, steps - warmup),

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..core import config, files, progress
+from ..core import config as configs
+from ..core import files, progress
 from ..core.data import manifest
 from ..core.data.manifest import Records
 from ..core.errors import ConfigError, MissingError
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 RECORDED_PACKAGES = ("towpath", "tensorflow", "tensorflow-cpu", "keras", "numpy")
 
 
-def train(records: Path, out: Path, settings: TrainConfig) -> dict[str, float]:
+def train(records: Path, out: Path, config: TrainConfig) -> dict[str, float]:
     """Trains a model on the records' training split and writes its bundle.
 
     After each epoch a checkpoint lies in `<out>.partial`; a killed training that is started again with the same records
@@ -37,7 +38,7 @@ def train(records: Path, out: Path, settings: TrainConfig) -> dict[str, float]:
     Args:
         records: folder of the records.
         out: the bundle's folder; it appears when all is done.
-        settings: how to train.
+        config: how to train.
 
     Returns:
         Metrics of training: losses of the last epoch, epochs, seconds, images_per_second.
@@ -52,11 +53,11 @@ def train(records: Path, out: Path, settings: TrainConfig) -> dict[str, float]:
         raise MissingError("TensorFlow is not installed.", "Install towpath[train] or towpath[train-gpu].") from error
     data = manifest.read(records)
     data.manifest.split("train")
-    tf.keras.utils.set_random_seed(settings.seed)
+    tf.keras.utils.set_random_seed(config.seed)
     where = devices()
-    plan = _plan(data, settings, where)
+    plan = _plan(data, config, where)
     log.info("%s, float32, %d a step, %d steps an epoch", where.what, plan.global_batch, plan.steps)
-    fingerprint = hashlib.sha256(f"{data.digest}{json.dumps(config.dump(settings))}".encode()).hexdigest()
+    fingerprint = hashlib.sha256(f"{data.digest}{json.dumps(configs.dump(config))}".encode()).hexdigest()
     work = files.partial(out)
     model, metrics = _fit(plan, work / "checkpoints", fingerprint)
     samples = _samples(plan)
@@ -73,7 +74,7 @@ class Plan:
     """What is trained on what: settled before anything runs."""
 
     data: Records
-    settings: TrainConfig
+    config: TrainConfig
     where: Devices
     input_size: int
     anchors: AnchorSpec | None
@@ -81,17 +82,17 @@ class Plan:
     steps: int
 
 
-def _plan(data: Records, settings: TrainConfig, where: Devices) -> Plan:
-    from . import fitting
+def _plan(data: Records, config: TrainConfig, where: Devices) -> Plan:
+    from . import auto_config
 
-    size = settings.input_size or fitting.input_size(data)
+    size = config.input_size or auto_config.input_size(data)
     anchors = None
     if data.manifest.task == "detection":
-        anchors = fitting.anchors(data, size)
+        anchors = auto_config.anchors(data, size)
         anchor_math.make(anchors, size)  # refuses a size that does not fit before anything is built
-    batch = settings.batch * where.replicas
+    batch = config.batch_size * where.replicas
     steps = max(1, data.manifest.splits["train"].examples // batch)
-    return Plan(data, settings, where, size, anchors, batch, steps)
+    return Plan(data, config, where, size, anchors, batch, steps)
 
 
 def _build(plan: Plan) -> Any:
@@ -99,25 +100,27 @@ def _build(plan: Plan) -> Any:
 
     classes = len(plan.data.manifest.classes)
     if plan.anchors is not None:
-        model: Any = models.retinanet(plan.settings, plan.input_size, classes, plan.anchors)
+        model: Any = models.retinanet(plan.config, plan.input_size, classes, plan.anchors)
     else:
-        model = models.classifier(plan.settings, plan.input_size, classes)
-    total = plan.steps * plan.settings.epochs
-    return models.compiled(model, plan.data.manifest.task, plan.settings, plan.where.replicas, total)
+        model = models.classifier(plan.config, plan.input_size, classes)
+    total = plan.steps * plan.config.epochs
+    return models.compiled(model, plan.data.manifest.task, plan.config, plan.where.replicas, total)
 
 
 def _inputs(plan: Plan) -> Any:
-    from .inputs import Inputs
+    from .input_pipeline import InputConfig
 
-    settings = plan.settings
-    return Inputs(
+    config = plan.config
+    return InputConfig(
         task=plan.data.manifest.task,
         size=plan.input_size,
         fit=_fit_of(plan),
-        batch=plan.global_batch,
-        seed=settings.seed,
-        mirror=plan.data.manifest.mirror if settings.mirror is None else settings.mirror,
-        zoom=settings.zoom,
+        batch_size=plan.global_batch,
+        seed=config.seed,
+        horizontal_flip=plan.data.manifest.horizontal_flip
+        if config.horizontal_flip is None
+        else config.horizontal_flip,
+        scale_jitter=config.scale_jitter,
         anchors=None if plan.anchors is None else anchor_math.make(plan.anchors, plan.input_size),
     )
 
@@ -127,7 +130,7 @@ def _fit_of(plan: Plan) -> Any:
 
 
 def _fit(plan: Plan, folder: Path, fingerprint: str) -> tuple[Any, dict[str, float]]:
-    from . import inputs
+    from . import input_pipeline
     from .checkpoint import Checkpoints
 
     checkpoints = Checkpoints(folder, fingerprint)
@@ -135,14 +138,14 @@ def _fit(plan: Plan, folder: Path, fingerprint: str) -> tuple[Any, dict[str, flo
         model = _build(plan)
         done = checkpoints.resume(model)
     if done:
-        log.info("going on after epoch %d of %d", done, plan.settings.epochs)
+        log.info("going on after epoch %d of %d", done, plan.config.epochs)
     options = _inputs(plan)
-    epochs = plan.settings.epochs
-    batches = inputs.training(plan.data.shards("train"), options, plan.steps, done, epochs)
+    epochs = plan.config.epochs
+    batches = input_pipeline.training(plan.data.shards("train"), options, plan.steps, done, epochs)
     held = plan.data.manifest.splits.get("val")
     validation = None
     if held is not None and held.examples:
-        validation = inputs.validation(plan.data.shards("val"), options, held.examples)
+        validation = input_pipeline.validation(plan.data.shards("val"), options, held.examples)
     started = time.perf_counter()
     with progress.bar("training", plan.steps * epochs, plan.steps * done) as bar:
         if done < epochs:
@@ -182,17 +185,17 @@ def _watch(bar: progress.Bar) -> Any:
 def _card(plan: Plan, model: Any, metrics: dict[str, float], samples: tuple[bundle.Sample, ...]) -> bundle.ModelCard:
     data = plan.data.manifest
     return bundle.ModelCard(
-        name=plan.settings.name or data.name,
+        name=plan.config.name or data.name,
         task=data.task,
         classes=data.classes,
         input_size=plan.input_size,
         fit=_fit_of(plan),
-        backbone=plan.settings.backbone,
+        backbone=plan.config.backbone,
         parameters=int(model.count_params()),
         anchors=plan.anchors,
         post=bundle.PostProcess() if plan.anchors is not None else None,
         metrics=metrics,
-        training=config.dump(plan.settings),
+        training=configs.dump(plan.config),
         records_digest=plan.data.digest,
         packages=_versions(),
         samples=samples,
@@ -202,7 +205,7 @@ def _card(plan: Plan, model: Any, metrics: dict[str, float], samples: tuple[bund
 def _write(model: Any, card: bundle.ModelCard, samples: list[tuple[bundle.Sample, bytes]], folder: Path) -> None:
     from . import export
 
-    with files.explained(folder):
+    with files.translate_os_errors(folder):
         export.saved_model(model, card, folder)
         (folder / bundle.SAMPLES).mkdir(exist_ok=True)
         for sample, data in samples:
@@ -214,7 +217,7 @@ def _samples(plan: Plan) -> list[tuple[bundle.Sample, bytes]]:
     """Images that training never saw, with their known answers."""
     split = plan.data.manifest.split("test", "val", "train")
     samples = []
-    for index, example in enumerate(islice(plan.data.examples(split), plan.settings.samples)):
+    for index, example in enumerate(islice(plan.data.examples(split), plan.config.samples)):
         labels = example.labels[example.crowd == 0] if example.label is None else [example.label]
         boxes = tuple(tuple(map(float, box)) for box in example.boxes[example.crowd == 0])
         name = f"{index:02d}.{'jpg' if example.format == 'jpeg' else 'png'}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from ...components.core.errors import ConfigError
 from .execute import digested
 from .model import Interface, Parameter, Slot
-from .values import Artifact, Json, Kind, as_on_cluster, fits
+from .values import Artifact, Json, Kind, fits, normalize_json
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ def _declared(value: Json, kind: Kind) -> Json:
         return None
     if kind is Kind.FLOAT:
         return float(value)
-    return int(value) if kind is Kind.INT else as_on_cluster(value)
+    return int(value) if kind is Kind.INT else normalize_json(value)
 
 
 def _artifact(name: str, value: object, slot: Slot) -> Artifact:
     if isinstance(value, (str, os.PathLike)):
         artifact = Artifact(name, slot.schema, os.fspath(value))
     elif hasattr(value, "uri") and hasattr(value, "metadata"):
-        artifact = Artifact(getattr(value, "name", "") or name, slot.schema, value.uri, as_on_cluster(value.metadata))
+        artifact = Artifact(getattr(value, "name", "") or name, slot.schema, value.uri, normalize_json(value.metadata))
     else:
         raise ConfigError(
             f"Argument {name!r} is {value!r}, of type {type(value).__name__}: it must be an artifact.",

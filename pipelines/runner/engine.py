@@ -15,7 +15,7 @@ from ...components.core.errors import StepError, TowpathError
 from . import cache
 from .execute import LOG, SOURCE, Call, Outputs, clear, execute, remove_partials
 from .inputs import Inputs, Job, Scope, resolve
-from .model import Code, FromTask, Graph, Task
+from .model import Code, Graph, Task, TaskOutput
 from .record import Listener, Run, State, TaskRun, link_outputs
 
 
@@ -58,7 +58,7 @@ class Engine:
         begun = time.perf_counter()
         try:
             inputs = resolve(task, scope, self.job)
-            record.inputs = inputs.everything()
+            record.inputs = inputs.all()
             if task.condition is not None and not task.condition.holds(inputs.parameters):
                 self._skip(task, record, f"the condition is false: {task.condition.source}")
                 return
@@ -108,7 +108,7 @@ class Engine:
             parameters = {n: v for n, v in inputs.parameters.items() if n in task.component.interface.parameters}
             record.key = cache.key(task.component, parameters, inputs.artifacts, task.cache_key)
             outputs = self._cached(task, code, record, inputs, record.key)
-        record.outputs = outputs.everything()
+        record.outputs = outputs.all()
         record.state = State.SUCCEEDED
 
     def _cached(self, task: Task, code: Code, record: TaskRun, inputs: Inputs, key: str) -> Outputs:
@@ -173,7 +173,7 @@ def collect(graph: Graph, scope: Scope) -> dict[str, object]:
     return outputs
 
 
-def _has(scope: Scope, source: FromTask) -> bool:
+def _has(scope: Scope, source: TaskOutput) -> bool:
     task = scope.ended[source.task]
     return task.state is State.SUCCEEDED and source.output in task.outputs
 

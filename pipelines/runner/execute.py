@@ -21,7 +21,7 @@ from ...components.core.errors import DataError, StepError
 from . import digest
 from .isolate import isolated, open_log
 from .model import Code, Interface
-from .values import Artifact, Json, Kind, as_on_cluster, convert, is_local
+from .values import Artifact, Json, Kind, convert, is_local, normalize_json
 
 LOG = "log.txt"
 SOURCE = "component.py"
@@ -43,7 +43,7 @@ class Outputs:
     artifacts: Mapping[str, Artifact] = field(default_factory=dict)
     trees: Mapping[str, digest.Tree] = field(default_factory=dict)
 
-    def everything(self) -> dict[str, Json | Artifact]:
+    def all(self) -> dict[str, Json | Artifact]:
         return {**self.parameters, **self.artifacts}
 
 
@@ -173,7 +173,7 @@ def _read_outputs(call: Call) -> Outputs:
             name=entry.get("name") or name,
             schema=slot.schema,
             uri=entry.get("uri") or str(call.place / name),
-            metadata=as_on_cluster(entry.get("metadata", {})),
+            metadata=normalize_json(entry.get("metadata", {})),
         )
         _fetch(entry.get("custom_path", ""), artifact)
         artifacts[name], tree = digested(artifact)

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from ...components.core.errors import DataError
-from .model import Constant, FromParent, FromTask, Graph, Source, Task
+from .model import Constant, Graph, PipelineInput, Source, Task, TaskOutput
 from .record import TaskRun
 from .values import Artifact, Json, convert, text
 
@@ -55,7 +55,7 @@ class Scope:
     artifacts: Mapping[str, Artifact]
     ended: dict[str, TaskRun] = field(default_factory=dict)
 
-    def output(self, source: FromTask) -> Json | Artifact:
+    def output(self, source: TaskOutput) -> Json | Artifact:
         """One task's output.
 
         Raises:
@@ -72,7 +72,7 @@ class Inputs:
     parameters: Mapping[str, Json]
     artifacts: Mapping[str, Artifact]
 
-    def everything(self) -> dict[str, Json | Artifact]:
+    def all(self) -> dict[str, Json | Artifact]:
         return {**self.parameters, **self.artifacts}
 
 
@@ -117,9 +117,9 @@ def _parameters(task: Task, scope: Scope, job: Job) -> dict[str, Json]:
 
 
 def _value(source: Source, scope: Scope) -> Json:
-    if isinstance(source, FromTask):
+    if isinstance(source, TaskOutput):
         return scope.output(source)
-    if isinstance(source, FromParent):
+    if isinstance(source, PipelineInput):
         return scope.parameters.get(source.name)
     return source.value
 
@@ -128,7 +128,7 @@ def _artifacts(task: Task, scope: Scope) -> dict[str, Artifact]:
     declared = task.component.interface.artifacts
     artifacts: dict[str, Artifact] = {}
     for name, source in task.artifacts.items():
-        value = scope.artifacts.get(source.name) if isinstance(source, FromParent) else _value(source, scope)
+        value = scope.artifacts.get(source.name) if isinstance(source, PipelineInput) else _value(source, scope)
         if isinstance(value, Artifact):
             artifacts[name] = value
     for name, slot in declared.items():

@@ -20,21 +20,21 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class FromParent:
+class PipelineInput:
     """An input of the pipeline that holds the task."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class FromTask:
+class TaskOutput:
     """An output of another task of the same pipeline."""
 
     task: str
     output: str
 
 
-Source: TypeAlias = Constant | FromParent | FromTask
+Source: TypeAlias = Constant | PipelineInput | TaskOutput
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Graph:
     """
 
     tasks: Mapping[str, Task]
-    outputs: Mapping[str, tuple[FromTask, ...]]
+    outputs: Mapping[str, tuple[TaskOutput, ...]]
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Task:
     @property
     def upstream(self) -> tuple[str, ...]:
         sources = (*self.parameters.values(), *self.artifacts.values())
-        return tuple(dict.fromkeys([*self.after, *(s.task for s in sources if isinstance(s, FromTask))]))
+        return tuple(dict.fromkeys([*self.after, *(s.task for s in sources if isinstance(s, TaskOutput))]))
 
 
 @dataclass(frozen=True)

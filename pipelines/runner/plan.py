@@ -14,21 +14,21 @@ from .graph import order
 from .model import (
     Component,
     Constant,
-    FromParent,
-    FromTask,
     Graph,
     Interface,
     Parameter,
     Pipeline,
+    PipelineInput,
     Retry,
     Slot,
     Source,
     Task,
+    TaskOutput,
 )
 from .parser import parse
 from .refuse import Settings, refuse, refuse_task
 from .spec import Compiled, Message
-from .values import Json, Kind, as_on_cluster
+from .values import Json, Kind, normalize_json
 
 _KINDS = pipeline_spec_pb2.ParameterType.ParameterTypeEnum
 
@@ -75,14 +75,14 @@ class _Planner:
     def _graph(self, dag: Message, path: str, around: tuple[str, ...]) -> Graph:
         tasks = {name: self._task(name, dag.tasks[name], path, around) for name in sorted(dag.tasks)}
         ordered = order({name: task.upstream for name, task in tasks.items()}, path or "the pipeline")
-        outputs: dict[str, tuple[FromTask, ...]] = {}
+        outputs: dict[str, tuple[TaskOutput, ...]] = {}
         for name, output in dag.outputs.parameters.items():
             one_of = output.WhichOneof("kind") == "value_from_oneof"
             chosen = output.value_from_oneof.parameter_selectors if one_of else [output.value_from_parameter]
-            outputs[name] = tuple(FromTask(s.producer_subtask, s.output_parameter_key) for s in chosen)
+            outputs[name] = tuple(TaskOutput(s.producer_subtask, s.output_parameter_key) for s in chosen)
         for name, output in dag.outputs.artifacts.items():
             outputs[name] = tuple(
-                FromTask(s.producer_subtask, s.output_artifact_key) for s in output.artifact_selectors
+                TaskOutput(s.producer_subtask, s.output_artifact_key) for s in output.artifact_selectors
             )
         for name, sources in outputs.items():
             for source in sources:
@@ -158,7 +158,7 @@ def _slot(spec: Message, optional: bool) -> Slot:
 
 
 def _value(message: Message) -> Json:
-    return as_on_cluster(json_format.MessageToDict(message))
+    return normalize_json(json_format.MessageToDict(message))
 
 
 def _parameter_source(spec: Message, path: str) -> Source:
@@ -167,9 +167,9 @@ def _parameter_source(spec: Message, path: str) -> Source:
     kind = spec.WhichOneof("kind")
     if kind == "task_output_parameter":
         output = spec.task_output_parameter
-        return FromTask(output.producer_task, output.output_parameter_key)
+        return TaskOutput(output.producer_task, output.output_parameter_key)
     if kind == "component_input_parameter":
-        return FromParent(spec.component_input_parameter)
+        return PipelineInput(spec.component_input_parameter)
     if kind == "runtime_value" and spec.runtime_value.WhichOneof("value") == "constant":
         value = _value(spec.runtime_value.constant)
         if "{{$.workspace_path}}" in repr(value):
@@ -182,9 +182,9 @@ def _artifact_source(spec: Message, path: str) -> Source:
     kind = spec.WhichOneof("kind")
     if kind == "task_output_artifact":
         output = spec.task_output_artifact
-        return FromTask(output.producer_task, output.output_artifact_key)
+        return TaskOutput(output.producer_task, output.output_artifact_key)
     if kind == "component_input_artifact":
-        return FromParent(spec.component_input_artifact)
+        return PipelineInput(spec.component_input_artifact)
     return refuse(path, f"an artifact from {kind}")
 
 

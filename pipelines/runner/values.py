@@ -101,7 +101,7 @@ def convert(value: Json, kind: Kind, where: str) -> Json:
             return int(value)
         if kind is Kind.FLOAT:
             return float(value)
-        return as_on_cluster(value)
+        return normalize_json(value)
     raise DataError(f"{where} is {value!r}, of type {type(value).__name__}: it must be {kind.python}.")
 
 
@@ -115,7 +115,7 @@ def fits(value: Json, kind: Kind) -> bool:
     return isinstance(value, {Kind.STR: str, Kind.BOOL: bool, Kind.LIST: list, Kind.DICT: dict}[kind])
 
 
-def as_on_cluster(value: Json) -> Json:
+def normalize_json(value: Json) -> Json:
     """`value` as a cluster hands it on: a number without a fraction is an int, and a dict's keys are in order.
 
     Keys are in order so that what a component sees, like the cache's key, does not depend on who wrote the dict.
@@ -123,10 +123,10 @@ def as_on_cluster(value: Json) -> Json:
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN_NUMBER:
         return int(value)
     if isinstance(value, (list, tuple)):
-        return [as_on_cluster(item) for item in value]
+        return [normalize_json(item) for item in value]
     if isinstance(value, Mapping):
         pairs = sorted(((str(key), item) for key, item in value.items()), key=lambda pair: pair[0])
-        return {key: as_on_cluster(item) for key, item in pairs}
+        return {key: normalize_json(item) for key, item in pairs}
     return value
 
 
@@ -136,4 +136,4 @@ def text(value: Json) -> str:
         return value
     if value is None:
         return ""
-    return json.dumps(as_on_cluster(value), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(normalize_json(value), separators=(",", ":"), ensure_ascii=False)

@@ -28,7 +28,7 @@ from towpath.components.train.train import train
 COLOURS = {"red": (230, 20, 20), "green": (20, 230, 20), "blue": (20, 20, 230)}
 BRIGHT = (250, 250, 250)
 # Five passes over 1,437 small images: seconds, and right for nine of ten.
-DIGITS_CONFIG = TrainConfig(epochs=5, batch=32)
+DIGITS_CONFIG = TrainConfig(epochs=5, batch_size=32)
 
 
 def png(colour: tuple[int, int, int], side: int = 32, square: tuple[int, int, int, int] | None = None) -> bytes:

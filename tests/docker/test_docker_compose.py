@@ -27,9 +27,9 @@ services:
         from towpath.components.core.release import registry
         version = registry.register(bundle.read('/bundle'), {{'map50': 0.9}})
         for environment in ('demo', 'app-demo', 'staging'):
-            registry.set_held(version.name, version.version, environment)
+            registry.set_deployed_version(version.name, version.version, environment)
         "
-        python /opt/hand_over.py /models
+        python /opt/export_environments.py /models
     volumes: ["{bundle}:/bundle:ro"]
 """
 PORTS = {"demo": 8501, "app-demo": 8502, "staging": 8503}

@@ -93,13 +93,15 @@ def test_the_lock_file_holds_names_and_versions_alone(root: Path) -> None:
         assert [specifier.operator for specifier in pinned.specifier] == ["=="]
 
 
-def test_hand_over_lays_out_what_each_environment_holds(root: Path, tmp_path: Path, tiny_detector: Path) -> None:
+def test_export_environments_lays_out_what_each_environment_holds(
+    root: Path, tmp_path: Path, tiny_detector: Path
+) -> None:
     version = registry.register(bundle.read(tiny_detector), {"map50": 0.9})
     for environment in ("demo", "app-demo"):
-        registry.set_held(version.name, version.version, environment)
+        registry.set_deployed_version(version.name, version.version, environment)
     out = tmp_path / "models"
     (out / "demo" / "older").mkdir(parents=True)
-    command = [sys.executable, root / "docker" / "hand_over.py", out]
+    command = [sys.executable, root / "docker" / "export_environments.py", out]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["app-demo: squares version 1", "demo: squares version 1"]
     assert {path.name for path in out.iterdir()} == {"demo", "app-demo"}

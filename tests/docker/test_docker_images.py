@@ -58,11 +58,11 @@ def _log_until(name: str, pattern: str) -> re.Match[str]:
 
 
 def test_the_serve_image_is_small_and_not_root(serve_image: str) -> None:
-    (said,) = json.loads(_docker("image", "inspect", serve_image))
-    assert said["Size"] <= LARGEST_SERVE
-    assert said["Config"]["User"] == "10001:10001"
-    assert said["Config"]["Labels"]["org.opencontainers.image.version"] == towpath.__version__
-    assert list(said["Config"]["ExposedPorts"]) == ["8501/tcp"]
+    (result,) = json.loads(_docker("image", "inspect", serve_image))
+    assert result["Size"] <= LARGEST_SERVE
+    assert result["Config"]["User"] == "10001:10001"
+    assert result["Config"]["Labels"]["org.opencontainers.image.version"] == towpath.__version__
+    assert list(result["Config"]["ExposedPorts"]) == ["8501/tcp"]
     script = "id -u; touch /opt/towpath/x 2>/dev/null && echo writable; command -v gcc cc /opt/towpath/bin/pip"
     done = subprocess.run(
         [DOCKER, "run", "--rm", "--network", "none", "--entrypoint", "sh", serve_image, "-c", script],
@@ -76,7 +76,7 @@ def test_the_serve_image_answers_as_this_process_does(serve_image: str, tiny_det
     tiny = bundle.read(tiny_detector)
     image = tiny.sample_bytes(tiny.card.samples[0])
     (expected,) = Predictor(tiny)([image])
-    assert expected.objects is not None
+    assert expected.detections is not None
     mounted = (f"{tiny_detector}:/models/current:ro", serve_image, "/models/current", "--version", "3", "--port", "0")
     with _container("--network", "host", "--volume", *mounted) as name:
         url = _log_until(name, r"Serving at (http://127\.0\.0\.1:\d+)")[1]
@@ -86,10 +86,10 @@ def test_the_serve_image_answers_as_this_process_does(serve_image: str, tiny_det
         _docker("stop", name)
         assert _docker("inspect", "--format", "{{.State.ExitCode}}", name).strip() == "0"
     assert answer["version"] == "3"
-    assert [one["label"] for one in answer["objects"]] == [tiny.card.classes[one] for one in expected.objects.labels]
+    assert [one["label"] for one in answer["objects"]] == [tiny.card.classes[one] for one in expected.detections.labels]
     boxes = [[one["box"][side] for side in ("y_min", "x_min", "y_max", "x_max")] for one in answer["objects"]]
-    np.testing.assert_allclose(boxes, expected.objects.boxes * 256, atol=1e-3)
-    np.testing.assert_allclose([one["score"] for one in answer["objects"]], expected.objects.scores, atol=1e-3)
+    np.testing.assert_allclose(boxes, expected.detections.boxes * 256, atol=1e-3)
+    np.testing.assert_allclose([one["score"] for one in answer["objects"]], expected.detections.scores, atol=1e-3)
 
 
 def test_the_engine_sees_that_the_server_is_healthy(serve_image: str, tiny_detector: Path) -> None:
@@ -113,5 +113,5 @@ def test_a_server_without_a_model_says_so_and_ends(serve_image: str) -> None:
 
 def test_the_core_image_holds_the_command_and_kfps_executor(core_image: str) -> None:
     script = "id -u; towpath --version; python -m kfp.dsl.executor_main --help >/dev/null && python -c 'import mlflow'"
-    said = _docker("run", "--rm", "--network", "none", core_image, "sh", "-ec", script)
-    assert said.split() == ["10001", "towpath", towpath.__version__]
+    result = _docker("run", "--rm", "--network", "none", core_image, "sh", "-ec", script)
+    assert result.split() == ["10001", "towpath", towpath.__version__]

@@ -66,15 +66,15 @@ def other_classes(folder: Path) -> None:
 )
 def test_one_message_says_what_and_where(make: Callable[[Path], None], what: str, where: str, tmp_path: Path) -> None:
     make(tmp_path / "images")
-    said = subprocess.run(
+    result = subprocess.run(
         [*TOWPATH, "run", "train", "--data", "images"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert said.returncode == 3, said.stderr
-    errors = said.stderr[said.stderr.index("Error:") :]
+    assert result.returncode == 3, result.stderr
+    errors = result.stderr[result.stderr.index("Error:") :]
     assert where in errors
     assert any(words in errors for words in what.split("|")), errors
-    assert "Traceback" not in said.stderr
-    assert said.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
 
 
 def test_a_disk_that_fills_up_says_so_and_the_run_goes_on_when_there_is_room(tmp_path: Path) -> None:
@@ -97,12 +97,12 @@ def test_a_disk_that_fills_up_says_so_and_the_run_goes_on_when_there_is_room(tmp
             "--out",
             str(small),
         ]
-        said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert said.returncode == 75, said.stderr
-        assert "the disk is full" in said.stderr
-        assert "Traceback" not in said.stderr
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 75, result.stderr
+        assert "the disk is full" in result.stderr
+        assert "Traceback" not in result.stderr
         subprocess.run(["mount", "-o", "remount,size=60m", small], check=True)
-        said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert said.returncode == 0, said.stderr
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
     finally:
         subprocess.run(["umount", "--lazy", small], check=True)

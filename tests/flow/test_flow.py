@@ -13,7 +13,7 @@ import pytest
 from towpath.components.core.data import manifest
 
 ENVIRONMENTS = ["demo", "app-demo", "staging", "prod"]
-SMALL = ("train.epochs=4", "train.batch=32", "quantize.calibration=20", "benchmark.seconds=0.2")
+SMALL = ("train.epochs=4", "train.batch_size=32", "quantize.calibration=20", "benchmark.seconds=0.2")
 
 
 @pytest.mark.flow

@@ -13,7 +13,7 @@ import pytest
 SETTINGS = {
     "data": "digit-scenes",
     "prepare": {"scenes": 60},
-    "train": {"epochs": 2, "batch": 8},
+    "train": {"epochs": 2, "batch_size": 8},
     "benchmark": {"seconds": 0.2},
 }
 TOWPATH = [sys.executable, "-m", "towpath.pipelines.cli"]

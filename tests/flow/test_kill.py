@@ -13,7 +13,7 @@ import pytest
 
 WORDS = [
     "run", "train", "--data", "digit-scenes", "--set", "prepare.scenes=120", "--set", "train.epochs=4",
-    "--set", "train.batch=8", "--set", "benchmark.seconds=0.2",
+    "--set", "train.batch_size=8", "--set", "benchmark.seconds=0.2",
 ]  # fmt: skip
 TOWPATH = [sys.executable, "-m", "towpath.pipelines.cli"]
 KILLS = 5

@@ -96,8 +96,8 @@ def test_every_command_of_the_readme_works(newcomer: Any) -> None:
             newcomer("towpath run train_to_prod --data images --set train.epochs=21 --approve legal,fit,cost,live")
             assert "version" in newcomer(line)
         elif "train_to_prod" in line:
-            said = newcomer(line)
-            assert said.count("promoted") == 4, said
+            result = newcomer(line)
+            assert result.count("promoted") == 4, result
         else:
             newcomer(line)
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_said import Cli, Said
+from cli_result import Cli, CliResult
 
 from towpath.pipelines.cli import main
 
@@ -17,7 +17,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "110")
 
-    def run(*words: object) -> Said:
+    def run(*words: object) -> CliResult:
         monkeypatch.setattr(sys, "argv", ["towpath", *map(str, words)])
         try:
             main()
@@ -25,6 +25,6 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         except SystemExit as end:
             code = end.code or 0
         out, err = capsys.readouterr()
-        return Said(int(str(code)), out, err)
+        return CliResult(int(str(code)), out, err)
 
     return run

@@ -8,26 +8,26 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cli_said import Cli
+from cli_result import Cli
 
 
 def test_compile_writes_what_is_named(cli: Cli, tmp_path: Path) -> None:
-    said = cli(
+    result = cli(
         "compile", "train_to_prod", "components/train", "--image-prefix", "registry.example.com/ml", "--tag", "9"
     )
-    assert said.code == 0, said.err
+    assert result.code == 0, result.err
     folder = tmp_path / "compiled"
     assert {path.name for path in folder.iterdir()} == {"train-to-prod.yaml", "components"}
     spec = yaml.safe_load((folder / "components" / "train.yaml").read_text())
     (executor,) = spec["deploymentSpec"]["executors"].values()
     assert executor["container"]["image"] == "registry.example.com/ml/train-cpu:9"
-    assert "compiled/train-to-prod.yaml" in said.out
+    assert "compiled/train-to-prod.yaml" in result.out
 
 
 def test_compile_says_what_it_does_not_know(cli: Cli, tmp_path: Path) -> None:
-    said = cli("compile", "train", "evalute")
-    assert said.code == 2
-    assert "Did you mean 'evaluate'?" in said.err
+    result = cli("compile", "train", "evalute")
+    assert result.code == 2
+    assert "Did you mean 'evaluate'?" in result.err
     assert not (tmp_path / "compiled").exists()
 
 
@@ -37,9 +37,9 @@ def test_doctor_says_what_this_machine_has(cli: Cli, own_home: Path) -> None:
     assert found["packages"]["kfp"]
     assert found["home"] == str(own_home)
     assert set(found["extras"]) >= {"prepare", "train", "serve", "registry"}
-    said = cli("doctor")
-    assert said.code == 0
-    assert "accelerators" in said.out
+    result = cli("doctor")
+    assert result.code == 0
+    assert "accelerators" in result.out
 
 
 def test_doctor_tells_an_engine_that_does_not_answer(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,9 +59,9 @@ def test_services_where_none_run(cli: Cli) -> None:
     assert "No services run here." in cli("services").out
     assert json.loads(cli("services", "list", "--json").out) == []
     assert cli("services", "stop", "--all").out == "Nothing was running.\n"
-    said = cli("services", "start", "demo")
-    assert said.code == 2
-    assert "Nothing serves in 'demo'" in said.err
+    result = cli("services", "start", "demo")
+    assert result.code == 2
+    assert "Nothing serves in 'demo'" in result.err
 
 
 @pytest.mark.parametrize(
@@ -73,16 +73,16 @@ def test_services_where_none_run(cli: Cli) -> None:
     ],
 )
 def test_what_is_no_environment_or_version_is_named(cli: Cli, words: list[str], message: str) -> None:
-    said = cli(*words)
-    assert said.code == 2
-    assert message in said.err
+    result = cli(*words)
+    assert result.code == 2
+    assert message in result.err
 
 
 @pytest.mark.slow
 def test_an_empty_registry(cli: Cli) -> None:
     assert "No environment holds a model." in cli("status").out
     assert json.loads(cli("status", "--json").out) == []
-    said = cli("promote", "digits", "--to", "demo")
-    assert said.code == 2
-    assert "The registry has no model 'digits'." in said.err
+    result = cli("promote", "digits", "--to", "demo")
+    assert result.code == 2
+    assert "The registry has no model 'digits'." in result.err
     assert cli("rollback", "prod").code == 2

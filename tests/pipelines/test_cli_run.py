@@ -10,7 +10,7 @@ from pathlib import Path
 
 import cli_steps
 import pytest
-from cli_said import Cli
+from cli_result import Cli
 from kfp import compiler
 from PIL import Image
 
@@ -34,14 +34,14 @@ def images(tmp_path: Path) -> Path:
 
 
 def test_a_run_is_told_as_a_table(cli: Cli, files: Path) -> None:
-    said = cli("run", "gate.yaml")
-    assert said.code == 0
-    assert "evaluate" in said.out
-    assert "accuracy 0.900" in said.out
-    assert "promoted" in said.out
-    assert "▸ demo · promote" in said.err
+    result = cli("run", "gate.yaml")
+    assert result.code == 0
+    assert "evaluate" in result.out
+    assert "accuracy 0.900" in result.out
+    assert "promoted" in result.out
+    assert "▸ demo · promote" in result.err
     assert (files / "runs" / "latest" / "report.html").read_text() == "<p>a page</p>"
-    assert "report.html" in said.out
+    assert "report.html" in result.out
 
 
 def test_a_second_run_is_cached(cli: Cli, files: Path) -> None:
@@ -54,9 +54,9 @@ def test_a_second_run_is_cached(cli: Cli, files: Path) -> None:
 
 
 def test_a_gate_that_holds_is_a_result(cli: Cli, files: Path) -> None:
-    said = cli("run", "gate.yaml", "-a", "accuracy=0.5")
-    assert said.code == 0
-    assert "demo holds digits version 1: accuracy 0.5 is below 0.7" in said.out
+    result = cli("run", "gate.yaml", "-a", "accuracy=0.5")
+    assert result.code == 0
+    assert "demo holds digits version 1: accuracy 0.5 is below 0.7" in result.out
     found = json.loads(cli("run", "gate.yaml", "-a", "accuracy=0.5", "--json").out)
     assert found["state"] == "succeeded"
     assert found["urls"] == {}
@@ -72,12 +72,12 @@ def test_a_gate_that_holds_is_a_result(cli: Cli, files: Path) -> None:
 
 @pytest.mark.parametrize(("how", "code", "message"), [("data", 3, "Error: images/a.xml: box 3"), ("other", 5, "Zero")])
 def test_a_failed_step_is_one_message(cli: Cli, files: Path, how: str, code: int, message: str) -> None:
-    said = cli("run", "fail.yaml", "-a", f"how={how}", "--json")
-    assert said.code == code
-    assert message in said.err
-    assert "Traceback" not in said.err
-    assert "its log: runs/" in said.err
-    found = json.loads(said.out)
+    result = cli("run", "fail.yaml", "-a", f"how={how}", "--json")
+    assert result.code == code
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert "its log: runs/" in result.err
+    found = json.loads(result.out)
     assert found["state"] == "failed"
     assert found["error"]
     assert "Traceback" in cli("--debug", "run", "fail.yaml", "-a", f"how={how}").err
@@ -85,17 +85,17 @@ def test_a_failed_step_is_one_message(cli: Cli, files: Path, how: str, code: int
 
 
 def test_a_component_alone_and_its_output_as_input(cli: Cli, images: Path) -> None:
-    said = cli("run", "prepare", "--data", "images", "--set", "prepare.min_shards=1", "--out", "prepared", "--json")
-    assert said.code == 0, said.err
-    found = json.loads(said.out)
+    result = cli("run", "prepare", "--data", "images", "--set", "prepare.min_shards=1", "--out", "prepared", "--json")
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
     assert found["pipeline"] == "prepare"
     assert found["tasks"][0]["figure"] == "12 images, 2 classes"
     assert (Path(found["tasks"][0]["outputs"]["records"]) / "manifest.json").is_file()
-    said = cli(
+    result = cli(
         "run", "components/train", "--input", "records=prepared/latest/prepare/records", "--set", "train.epoch=1"
     )
-    assert (said.code, said.out) == (2, "")
-    assert "Did you mean 'epochs'?" in said.err
+    assert (result.code, result.out) == (2, "")
+    assert "Did you mean 'epochs'?" in result.err
 
 
 @pytest.mark.parametrize(
@@ -113,39 +113,39 @@ def test_a_component_alone_and_its_output_as_input(cli: Cli, images: Path) -> No
     ],
 )
 def test_a_wrong_command_is_one_message(cli: Cli, words: list[str], code: int, message: str) -> None:
-    said = cli(*words)
-    assert said.code == code
-    assert message in said.err
-    assert "Traceback" not in said.err
-    assert said.out == ""
+    result = cli(*words)
+    assert result.code == code
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert result.out == ""
 
 
 def test_a_fault_of_ours_says_so(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where the folder of runs should be")
-    said = cli("run", "prepare", "--data", "digits")
-    assert said.code == 1
-    assert "This is a fault of Towpath. Give the command again with --debug" in said.err
-    assert "Traceback" not in said.err
+    result = cli("run", "prepare", "--data", "digits")
+    assert result.code == 1
+    assert "This is a fault of Towpath. Give the command again with --debug" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_interrupted_from_the_keyboard(files: Path) -> None:
     command = [sys.executable, "-m", "towpath.pipelines.cli", "run", "wait.yaml", "-a", "seconds=60"]
     with subprocess.Popen(command, cwd=files, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        said = ""
+        result = ""
         for line in process.stderr:
-            said += line
+            result += line
             if "waiting" in line:
                 process.send_signal(signal.SIGINT)
     assert process.returncode == 130
-    assert "Error: Interrupted. The same command goes on where it stopped." in said
-    assert "Traceback" not in said
+    assert "Error: Interrupted. The same command goes on where it stopped." in result
+    assert "Traceback" not in result
 
 
 def test_help_has_examples_and_exit_codes(cli: Cli) -> None:
-    said = cli("--help")
-    assert said.code == 0
-    assert "75 trying again can help" in " ".join(said.out.replace("│", " ").split())
+    result = cli("--help")
+    assert result.code == 0
+    assert "75 trying again can help" in " ".join(result.out.replace("│", " ").split())
     for command in ("run", "compile", "submit", "serve", "promote"):
         assert f"towpath {command} " in cli(command, "--help").out
     assert cli("--version").out.startswith("towpath ")

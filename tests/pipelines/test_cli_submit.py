@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from cli_said import Cli
+from cli_result import Cli
 
 
 class Cluster(ThreadingHTTPServer):
@@ -61,12 +61,12 @@ def cluster() -> Iterator[Cluster]:
 
 
 def test_a_pipeline_is_submitted_with_its_arguments(cli: Cli, cluster: Cluster) -> None:
-    said = cli(
+    result = cli(
         *("submit", "train", "--host", f"{cluster.url}/", "--data", "gs://bucket/images", "--name", "first"),
         *("--set", "train.epochs=2", "--image-prefix", "registry.example.com/ml", "--tag", "7"),
     )
-    assert said.code == 0, said.err
-    assert said.out == f"train was submitted: {cluster.url}/#/runs/details/run-1\n"
+    assert result.code == 0, result.err
+    assert result.out == f"train was submitted: {cluster.url}/#/runs/details/run-1\n"
     (_, experiment), (_, run) = cluster.sent
     assert experiment["display_name"] == "towpath"
     assert run["display_name"] == "first"
@@ -80,8 +80,8 @@ def test_a_pipeline_is_submitted_with_its_arguments(cli: Cli, cluster: Cluster) 
 
 
 def test_as_json_without_a_cache(cli: Cli, cluster: Cluster) -> None:
-    said = cli("submit", "prepare", "--host", cluster.url, "--data", "digits", "--no-cache", "--json")
-    assert json.loads(said.out) == {"run": "run-1", "url": f"{cluster.url}/#/runs/details/run-1"}
+    result = cli("submit", "prepare", "--host", cluster.url, "--data", "digits", "--no-cache", "--json")
+    assert json.loads(result.out) == {"run": "run-1", "url": f"{cluster.url}/#/runs/details/run-1"}
     tasks = cluster.sent[1][1]["pipeline_spec"]["root"]["dag"]["tasks"]
     assert not tasks["prepare"]["cachingOptions"].get("enableCache")
 
@@ -95,16 +95,16 @@ def test_a_cluster_that_does_not_answer(cli: Cli) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    said = cli("submit", "prepare", "--data", "digits", "--host", f"http://127.0.0.1:{port}")
-    assert said.code == 75
-    assert f"Error: http://127.0.0.1:{port} does not answer as a Kubeflow Pipelines API" in said.err
-    assert "Traceback" not in said.err
+    result = cli("submit", "prepare", "--data", "digits", "--host", f"http://127.0.0.1:{port}")
+    assert result.code == 75
+    assert f"Error: http://127.0.0.1:{port} does not answer as a Kubeflow Pipelines API" in result.err
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize(("status", "code"), [(503, 75), (403, 2)])
 def test_a_cluster_that_refuses(cli: Cli, cluster: Cluster, status: int, code: int) -> None:
     cluster.status = status
-    said = cli("submit", "prepare", "--data", "digits", "--host", cluster.url)
-    assert said.code == code
-    assert f"{cluster.url} answers {status}" in said.err
-    assert "Traceback" not in said.err
+    result = cli("submit", "prepare", "--data", "digits", "--host", cluster.url)
+    assert result.code == code
+    assert f"{cluster.url} answers {status}" in result.err
+    assert "Traceback" not in result.err

@@ -12,11 +12,11 @@ from ..errors import ShapeError
 
 Boxes = npt.NDArray[np.float32]
 
-# What a box's offsets are divided by before the model learns them, so that all four have about unit variance.
+# What a box's box_deltas are divided by before the model learns them, so that all four have about unit variance.
 # Source: Ren et al. 2015, Faster R-CNN, and its published code.
-OFFSET_SCALE = np.array([0.1, 0.1, 0.2, 0.2], np.float32)
+BOX_VARIANCE = np.array([0.1, 0.1, 0.2, 0.2], np.float32)
 # exp() of a larger size offset is a box a thousand times its anchor: a diverged model, not a box.
-MAX_SIZE_OFFSET = float(np.log(1000.0 / 16))
+MAX_SIZE_DELTA = float(np.log(1000.0 / 16))
 
 
 def areas(boxes: Boxes) -> npt.NDArray[np.float32]:
@@ -61,23 +61,23 @@ def encode(boxes: Boxes, anchors: Boxes) -> npt.NDArray[np.float32]:
         anchors: [N, 4].
 
     Returns:
-        [N, 4] float32: centre offsets (y, x) in anchor sides, log size ratios (height, width), over OFFSET_SCALE.
+        [N, 4] float32: centre deltas (y, x) in anchor sides, log size ratios (height, width), over BOX_VARIANCE.
 
     Source: Ren et al. 2015, section 3.1.2, equation 2.
     """
     centre, side = _centres(boxes)
     anchor_centre, anchor_side = _centres(anchors)
-    offsets = np.concatenate([(centre - anchor_centre) / anchor_side, np.log(side / anchor_side)], axis=-1)
-    result: npt.NDArray[np.float32] = (offsets / OFFSET_SCALE).astype(np.float32)
+    box_deltas = np.concatenate([(centre - anchor_centre) / anchor_side, np.log(side / anchor_side)], axis=-1)
+    result: npt.NDArray[np.float32] = (box_deltas / BOX_VARIANCE).astype(np.float32)
     return result
 
 
-def decode(offsets: npt.NDArray[np.float32], anchors: Boxes) -> Boxes:
-    """The inverse of `encode`. Args: offsets [..., N, 4], anchors [N, 4]. Returns: boxes [..., N, 4]."""
-    offsets = offsets * OFFSET_SCALE
+def decode(box_deltas: npt.NDArray[np.float32], anchors: Boxes) -> Boxes:
+    """The inverse of `encode`. Args: box_deltas [..., N, 4], anchors [N, 4]. Returns: boxes [..., N, 4]."""
+    box_deltas = box_deltas * BOX_VARIANCE
     anchor_centre, anchor_side = _centres(anchors)
-    centre = offsets[..., :2] * anchor_side + anchor_centre
-    side = np.exp(np.minimum(offsets[..., 2:], MAX_SIZE_OFFSET)) * anchor_side
+    centre = box_deltas[..., :2] * anchor_side + anchor_centre
+    side = np.exp(np.minimum(box_deltas[..., 2:], MAX_SIZE_DELTA)) * anchor_side
     result: Boxes = np.concatenate([centre - side / 2, centre + side / 2], axis=-1)
     return result
 

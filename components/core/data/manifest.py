@@ -66,7 +66,7 @@ class Manifest:
         dropped_boxes: boxes that could not be used.
         source: format and place that the records came from.
         config: the config that prepared them.
-        mirror: a mirrored image is still a right example; not so for digits or text.
+        horizontal_flip: a mirrored image is still a right example; not so for digits or text.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Manifest:
     dropped_boxes: tuple[Skipped, ...] = ()
     source: dict[str, str] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
-    mirror: bool = True
+    horizontal_flip: bool = True
     format_version: int = FORMAT_VERSION
 
     def split(self, *names: str) -> str:

@@ -13,11 +13,11 @@ from .bundle import PostProcess
 
 
 @dataclass(frozen=True)
-class Objects:
+class Detections:
     """Objects found in one image, best first.
 
     Args:
-        boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative to the image (from `objects`: to the input).
+        boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative to the image (from `postprocess`: to the input).
         scores: [N] float32 in 0..1.
         labels: [N] int64, index into the classes.
     """
@@ -27,14 +27,14 @@ class Objects:
     labels: npt.NDArray[np.int64]
 
 
-def objects(
-    scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.float32], anchors: Boxes, post: PostProcess
-) -> Objects:
+def postprocess(
+    scores: npt.NDArray[np.float32], box_deltas: npt.NDArray[np.float32], anchors: Boxes, post: PostProcess
+) -> Detections:
     """Decodes the best anchors of one image and suppresses what overlaps within a class.
 
     Args:
         scores: [A, C] float32, the probability of each class at each anchor.
-        offsets: [A, 4] float32, see `boxes.encode`.
+        box_deltas: [A, 4] float32, see `boxes.encode`.
         anchors: [A, 4], relative to the input.
         post: thresholds.
 
@@ -48,12 +48,14 @@ def objects(
     # A stable sort: equal scores keep the anchors' order, so every engine and machine gives the same answer.
     order = np.argsort(-score, kind="stable")[: post.candidates]
     anchor, label, score = anchor[order], label[order], score[order]
-    found = box_math.decode(offsets[anchor], anchors[anchor])
-    keep = suppress(found, label, post.iou_threshold, post.max_detections)
-    return Objects(found[keep].astype(np.float32), score[keep], label[keep].astype(np.int64))
+    found = box_math.decode(box_deltas[anchor], anchors[anchor])
+    keep = non_max_suppression(found, label, post.iou_threshold, post.max_detections)
+    return Detections(found[keep].astype(np.float32), score[keep], label[keep].astype(np.int64))
 
 
-def suppress(boxes: Boxes, labels: npt.NDArray[np.int64], iou_threshold: float, limit: int) -> npt.NDArray[np.intp]:
+def non_max_suppression(
+    boxes: Boxes, labels: npt.NDArray[np.int64], iou_threshold: float, limit: int
+) -> npt.NDArray[np.intp]:
     """Greedy non-maximum suppression within each class.
 
     Args:

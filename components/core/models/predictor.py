@@ -12,7 +12,7 @@ from ..data import images
 from ..errors import BundleError
 from . import anchors, detection
 from .bundle import Bundle
-from .detection import Objects
+from .detection import Detections
 from .engines import base as engine
 
 
@@ -30,13 +30,13 @@ class Prediction:
 
     Args:
         height, width: of the image, upright, in pixels.
-        objects: detection: objects, relative to the image; None for classification.
+        detections: objects, relative to the image; None for classification.
         scores: classification: [C] float32, a probability a class; None for detection.
     """
 
     height: int
     width: int
-    objects: Objects | None = None
+    detections: Detections | None = None
     scores: npt.NDArray[np.float32] | None = None
 
 
@@ -76,6 +76,8 @@ class Predictor:
     def _answer(self, index: int, place: images.Placement, outputs: engine.Outputs) -> Prediction:
         if self.card.post is None:
             return Prediction(place.height, place.width, scores=outputs["scores"][index])
-        found = detection.objects(outputs["scores"][index], outputs["offsets"][index], self._anchors, self.card.post)
-        inside = Objects(place.to_image(found.boxes), found.scores, found.labels)
-        return Prediction(place.height, place.width, objects=inside)
+        found = detection.postprocess(
+            outputs["scores"][index], outputs["box_deltas"][index], self._anchors, self.card.post
+        )
+        inside = Detections(place.to_image(found.boxes), found.scores, found.labels)
+        return Prediction(place.height, place.width, detections=inside)

@@ -39,7 +39,7 @@ def client() -> Iterator[Any]:
         ConfigError: MLflow refuses what it was asked. RetryError: its server or database does not answer.
     """
     uri = tracking_uri()
-    with warnings.catch_warnings(), files.explained(home()):
+    with warnings.catch_warnings(), files.translate_os_errors(home()):
         warnings.simplefilter("ignore")
         _import(uri)
         from mlflow.exceptions import MlflowException
@@ -57,7 +57,7 @@ def client() -> Iterator[Any]:
 def exclusive() -> Iterator[None]:
     """Lets one process of this machine at a time through: for what MLflow does in more than one transaction."""
     path = home() / "registry.lock"
-    with files.explained(path):
+    with files.translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

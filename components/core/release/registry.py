@@ -129,7 +129,7 @@ def held(name: str, environment: str) -> str | None:
     return environments().get(environment, {}).get(name)
 
 
-def set_held(name: str, version: str, environment: str) -> None:
+def set_deployed_version(name: str, version: str, environment: str) -> None:
     """Records that an environment holds this version from now on."""
     with client() as mlflow:
         mlflow.set_registered_model_alias(name, environment, version)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..data.records import Example
 from ..errors import MissingError
-from ..models.detection import Objects
+from ..models.detection import Detections
 
 # COCO's 12 numbers in the order of pycocotools. Source: cocodataset.org, "Detection Evaluation".
 COCO_NUMBERS = (
@@ -62,7 +62,7 @@ class DetectionScorer:
         self._truth: list[dict[str, Any]] = []
         self._found: list[dict[str, Any]] = []
 
-    def add(self, example: Example, objects: Objects) -> None:
+    def add(self, example: Example, detections: Detections) -> None:
         """Counts one image: its truth and what was found, both relative to it."""
         image = len(self._images) + 1
         self._images.append({"id": image, "height": example.height, "width": example.width})
@@ -79,7 +79,9 @@ class DetectionScorer:
                     "iscrowd": int(crowd),
                 }
             )
-        for box, label, score in zip(_coco_boxes(objects.boxes, example), objects.labels, objects.scores, strict=True):
+        for box, label, score in zip(
+            _coco_boxes(detections.boxes, example), detections.labels, detections.scores, strict=True
+        ):
             self._found.append(
                 {"image_id": image, "category_id": int(label) + 1, "bbox": box.tolist(), "score": float(score)}
             )

@@ -35,8 +35,8 @@ def score(predictor: Predictor, records: Records, split: str, what: str, seen: S
     detection, classification = DetectionScorer(classes), ClassificationScorer(classes)
     with progress.bar(what, records.manifest.splits[split].examples) as bar:
         for example, prediction in answers(predictor, records, split):
-            if prediction.objects is not None:
-                detection.add(example, prediction.objects)
+            if prediction.detections is not None:
+                detection.add(example, prediction.detections)
             elif prediction.scores is not None and example.label is not None:
                 classification.add(example.label, prediction.scores)
             if seen is not None:

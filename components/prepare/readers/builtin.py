@@ -63,7 +63,7 @@ def digits() -> Source:
         ]
         for split, split_digits in _digits().items()
     }
-    return Source("built-in handwritten digits", "classification", CLASSES, splits, "by content", mirror=False)
+    return Source("built-in handwritten digits", "classification", CLASSES, splits, "by content", horizontal_flip=False)
 
 
 def digit_scenes(config: PrepareConfig) -> Source:
@@ -74,7 +74,9 @@ def digit_scenes(config: PrepareConfig) -> Source:
     splits = {}
     for number, split in enumerate(SPLITS):
         splits[split] = [_scene(split, real[split], (config.seed, number, i)) for i in range(counts[split])]
-    return Source("built-in scenes of handwritten digits", "detection", CLASSES, splits, "by content", mirror=False)
+    return Source(
+        "built-in scenes of handwritten digits", "detection", CLASSES, splits, "by content", horizontal_flip=False
+    )
 
 
 def _digits() -> dict[str, _Digits]:

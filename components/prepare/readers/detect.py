@@ -28,7 +28,7 @@ def read(root: Path, problems: Problems) -> Source:
     Raises:
         DataError: the folder is empty, or of no known format, or of two; what the format's reader raises.
     """
-    with files.explained(root):
+    with files.translate_os_errors(root):
         wanted = problems.config.format
         return READERS[_detected(root) if wanted == "auto" else wanted](root, problems)
 

@@ -9,9 +9,9 @@ from towpath.components.check.check import check
 from towpath.components.check.config import CheckConfig
 from towpath.components.core.backends.local import services
 from towpath.components.core.errors import ConfigError
-from towpath.components.core.release import results
+from towpath.components.core.release import check_results
+from towpath.components.core.release.check_results import CheckResult, Results
 from towpath.components.core.release.registry import Version
-from towpath.components.core.release.results import CheckResult, Results
 from towpath.components.deploy.config import DeployConfig
 from towpath.components.deploy.deploy import deploy
 
@@ -54,8 +54,8 @@ def test_a_good_detector_passes_every_check(
     assert done["load"].figures["errors"] == 0
     assert found.flat()["load.p99_ms"] >= found.flat()["load.p50_ms"] > 0
 
-    results.write(found, tmp_path / "results.json")
-    assert results.read(tmp_path / "results.json") == found
+    check_results.write(found, tmp_path / "results.json")
+    assert check_results.read(tmp_path / "results.json") == found
     assert "| predictions | passed | share 1" in found.markdown()
 
 

@@ -23,7 +23,9 @@ def versions(url: str) -> dict[str, str]:
 
 def test_a_candidate_holds_what_the_environment_holds_too(add_classifier: Callable[..., Version]) -> None:
     add_classifier("other")
-    registry.set_held("other", "1", "demo")  # recorded, but nothing serves: another machine, or a cleared folder
+    registry.set_deployed_version(
+        "other", "1", "demo"
+    )  # recorded, but nothing serves: another machine, or a cleared folder
     add_classifier()
     url = deploy("colours", "1", "demo", DeployConfig())
     assert versions(url) == {"colours": "1", "other": "1"}

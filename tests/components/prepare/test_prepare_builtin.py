@@ -96,4 +96,4 @@ def test_the_component_runs_the_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["digits", "digit-scenes"])
 def test_the_manifest_says_that_digits_must_not_be_mirrored(name: str, tmp_path: Path) -> None:
-    assert not prepare(name, tmp_path / "out", PrepareConfig(scenes=20)).mirror
+    assert not prepare(name, tmp_path / "out", PrepareConfig(scenes=20)).horizontal_flip

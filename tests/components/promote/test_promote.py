@@ -10,9 +10,9 @@ from towpath.components.check.check import check
 from towpath.components.check.config import CheckConfig
 from towpath.components.core.backends.local import services
 from towpath.components.core.errors import ConfigError
-from towpath.components.core.release import evidence, mlflow_client, registry
+from towpath.components.core.release import decisions, mlflow_client, registry
+from towpath.components.core.release.check_results import CheckResult, Results
 from towpath.components.core.release.registry import Version
-from towpath.components.core.release.results import CheckResult, Results
 from towpath.components.deploy.config import DeployConfig
 from towpath.components.deploy.deploy import deploy
 from towpath.components.promote.config import PromoteConfig
@@ -73,7 +73,7 @@ def test_a_good_version_enters_once(
     assert versions(decision.url) == {"colours": "1"}
     assert services.candidate("first") is None
     assert registry.environments() == {"first": {"colours": "1"}}
-    (event,) = evidence.history("first")
+    (event,) = decisions.history("first")
     assert (event.action, event.version, event.previous) == ("promote", "1", None)
     assert "| evaluation | yes | accuracy 0.99 >= 0.70 |" in decision.page
     with mlflow_client.client() as mlflow:
@@ -83,7 +83,7 @@ def test_a_good_version_enters_once(
     live = services.live("first")
     assert gate(model).outcome == "promote"  # again: nothing moves, nothing is recorded twice
     assert services.live("first") == live
-    assert evidence.history("first") == [event]
+    assert decisions.history("first") == [event]
     (row,) = status(PromoteConfig(environments=rules))
     assert (row.environment, row.name, row.version, row.serving, row.since, row.url, row.healthy) == (
         "first",
@@ -110,7 +110,7 @@ def test_a_held_version_leaves_everything_as_it_was(
     assert services.live("first") == live
     assert services.wanted("first").candidate == ()
     assert registry.environments() == {"first": {"colours": "1"}}
-    assert [(event.action, event.version) for event in evidence.history("first")] == [("promote", "1"), ("hold", "2")]
+    assert [(event.action, event.version) for event in decisions.history("first")] == [("promote", "1"), ("hold", "2")]
 
 
 def test_approvals_and_the_previous_environment(
@@ -150,7 +150,7 @@ def test_rollback_brings_back_the_version_before(
     assert rollback("first", "colours") == ("2", "1")
     assert versions(url) == {"colours": "1", "other": "1"}
     assert registry.held("colours", "first") == "1"
-    assert [event.action for event in evidence.history("first", "colours")] == ["promote", "promote", "rollback"]
+    assert [event.action for event in decisions.history("first", "colours")] == ["promote", "promote", "rollback"]
     late = gate(second, "second", ("legal", "cost"))
     assert late.outcome == "hold"
     assert late.reasons[0].startswith("version 2 was taken out of first on ")
@@ -163,7 +163,7 @@ def test_killed_between_the_servers_and_the_record_is_finished_by_the_same_comma
     model = add_classifier(note="second")
     # What a promotion does until then, and no more.
     deploy("colours", "2", "first", DeployConfig())
-    begun = evidence.begin("promote", "colours", "2", "first", "1", [])
+    begun = decisions.begin("promote", "colours", "2", "first", "1", [])
     services.promote_candidate("first", "colours", "2")
     (row,) = status(PromoteConfig(environments=rules))
     assert (row.version, row.serving, row.healthy) == (
@@ -174,7 +174,7 @@ def test_killed_between_the_servers_and_the_record_is_finished_by_the_same_comma
 
     assert gate(model).outcome == "promote"
     assert registry.held("colours", "first") == "2"
-    assert [(event.version, event.run_id == begun) for event in evidence.history("first")] == [
+    assert [(event.version, event.run_id == begun) for event in decisions.history("first")] == [
         ("1", False),
         ("2", True),
     ]

@@ -89,10 +89,10 @@ def launch(*arguments: object, wait: bool = True) -> Iterator[Served]:
             if wait:
                 assert ready.wait(60)
                 assert process.poll() is None, "".join(log)
-                said = json.loads(Path(folder, "ready.json").read_bytes())
-                assert said["pid"] == process.pid
-                client.base_url = said["url"]
-                served = Served(process, said["url"], said["port"], log, client)
+                result = json.loads(Path(folder, "ready.json").read_bytes())
+                assert result["pid"] == process.pid
+                client.base_url = result["url"]
+                served = Served(process, result["url"], result["port"], log, client)
             yield served
         finally:
             if process.poll() is None:

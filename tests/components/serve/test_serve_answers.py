@@ -81,7 +81,7 @@ def test_both_routes_give_what_the_predictor_gives_in_process(server: Served, bu
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (6, 8, 1), np.uint8).repeat(3, 2).repeat(40, 0).repeat(40, 1)
     image = encoded(pixels, "jpeg")
-    expected = Predictor(bundle.read(bundles[0]))([image])[0].objects
+    expected = Predictor(bundle.read(bundles[0]))([image])[0].detections
     assert expected is not None
     assert len(expected.boxes) > 3
     (served,) = predict(server, "squares", [b64(image)])

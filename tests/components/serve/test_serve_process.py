@@ -186,6 +186,6 @@ def test_wrong_arguments_end_with_their_exit_code_and_one_message(
         ]
         for arguments, code, message in cases:
             assert main(arguments) == code, arguments
-            said = capsys.readouterr().err
-            assert message in said
-            assert "Traceback" not in said
+            result = capsys.readouterr().err
+            assert message in result
+            assert "Traceback" not in result

@@ -31,7 +31,7 @@ def detector(folder: Path, name: str = "squares", samples: tuple[tuple[bytes, Sa
     logits = graph.conv(graph.image, np.concatenate([mean / 10, -mean / 10]), np.array([-21, 4.5], np.float32), CELL)
     scores = graph.reshape(graph.logistic(logits), (1, cells, 2))
     none = np.zeros((4, CELL, CELL, 3), np.float32)
-    offsets = graph.reshape(graph.conv(graph.image, none, np.zeros(4, np.float32), CELL), (1, cells, 4))
+    box_deltas = graph.reshape(graph.conv(graph.image, none, np.zeros(4, np.float32), CELL), (1, cells, 4))
     card = ModelCard(
         name=name,
         task="detection",
@@ -43,7 +43,7 @@ def detector(folder: Path, name: str = "squares", samples: tuple[tuple[bytes, Sa
         anchors=AnchorSpec(levels=(3,), size=1.0, scales=(1.0,), ratios=(1.0,)),
         post=PostProcess(score_threshold=0.05, max_detections=20),
     )
-    return _bundle(folder, card, graph.model({"scores": scores, "offsets": offsets}), samples)
+    return _bundle(folder, card, graph.model({"scores": scores, "box_deltas": box_deltas}), samples)
 
 
 def classifier(folder: Path, name: str = "colours", samples: tuple[tuple[bytes, Sample], ...] = ()) -> Path:

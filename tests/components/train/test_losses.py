@@ -39,9 +39,9 @@ def test_smooth_l1_is_a_square_then_a_line() -> None:
 
 def test_ignored_anchors_count_nowhere_and_background_only_as_class() -> None:
     loss = losses.RetinaNetLoss()
-    logits, offsets = np.zeros((1, 3, 2), np.float32), np.ones((1, 3, 4), np.float32)
-    targets = {"labels": np.array([[1, loss.BACKGROUND, loss.IGNORED]]), "offsets": np.zeros((1, 3, 4), np.float32)}
-    class_loss, box_loss = loss(targets, {"logits": logits, "offsets": offsets})
+    logits, box_deltas = np.zeros((1, 3, 2), np.float32), np.ones((1, 3, 4), np.float32)
+    targets = {"labels": np.array([[1, loss.BACKGROUND, loss.IGNORED]]), "box_deltas": np.zeros((1, 3, 4), np.float32)}
+    class_loss, box_loss = loss(targets, {"logits": logits, "box_deltas": box_deltas})
     positive = naive_focal(0, 1) + naive_focal(0, 0)
     assert float(class_loss) == pytest.approx(positive + 2 * naive_focal(0, 0), rel=1e-5)
     assert float(box_loss) == pytest.approx(4 * 0.95, rel=1e-5)
@@ -49,8 +49,8 @@ def test_ignored_anchors_count_nowhere_and_background_only_as_class() -> None:
 
 def test_a_batch_without_objects_has_a_loss() -> None:
     loss = losses.RetinaNetLoss()
-    targets = {"labels": np.full((1, 2), loss.BACKGROUND), "offsets": np.zeros((1, 2, 4), np.float32)}
-    outputs = {"logits": np.zeros((1, 2, 3), np.float32), "offsets": np.ones((1, 2, 4), np.float32)}
+    targets = {"labels": np.full((1, 2), loss.BACKGROUND), "box_deltas": np.zeros((1, 2, 4), np.float32)}
+    outputs = {"logits": np.zeros((1, 2, 3), np.float32), "box_deltas": np.ones((1, 2, 4), np.float32)}
     class_loss, box_loss = loss(targets, outputs)
     assert float(class_loss) > 0
     assert float(box_loss) == 0

@@ -26,7 +26,7 @@ from towpath.components.train import checkpoint
 from towpath.components.train.config import Backbone, TrainConfig
 from towpath.components.train.train import train
 
-TINY = TrainConfig(epochs=2, batch=8, pyramid_channels=16, head_depth=1, samples=4)
+TINY = TrainConfig(epochs=2, batch_size=8, pyramid_channels=16, head_depth=1, samples=4)
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def test_a_detector_is_trained_and_its_bundle_says_what_it_is(trained: Path, sce
     assert card.records_digest == manifest.read(scenes).digest
     assert metrics["epochs"] == 2
     assert metrics["images_per_second"] > 0
-    assert card.training["batch"] == 8
+    assert card.training["batch_size"] == 8
     assert not list(trained.parent.glob("*.partial"))
 
 
@@ -68,7 +68,7 @@ def test_the_graphs_own_answer_is_the_predictors(trained: Path) -> None:
     serving = tf.saved_model.load(str(loaded.saved_model)).signatures["serving_default"]
     for sample in loaded.card.samples:
         prepared = predictor.prepare(loaded.sample_bytes(sample))
-        found = predictor.run([prepared])[0].objects
+        found = predictor.run([prepared])[0].detections
         answer = {name: np.asarray(value)[0] for name, value in serving(image=prepared.image[None]).items()}
         assert found is not None
         count = int(answer["num_detections"])
@@ -128,7 +128,7 @@ def test_a_training_killed_at_any_moment_goes_on_and_ends_as_an_undisturbed_one(
         "from towpath.components.train.config import TrainConfig; import json; "
         "train(Path(sys.argv[1]), Path(sys.argv[2]), TrainConfig(**json.loads(sys.argv[3])))"
     )
-    settings = {"epochs": 2, "batch": 8, "pyramid_channels": 16, "head_depth": 1, "samples": 4}
+    settings = {"epochs": 2, "batch_size": 8, "pyramid_channels": 16, "head_depth": 1, "samples": 4}
     command = [sys.executable, "-c", program, str(scenes), str(out), json.dumps(settings)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     state = files.partial(out) / "checkpoints" / "state.json"
@@ -150,7 +150,7 @@ def test_what_other_settings_left_is_not_resumed(scenes: Path, tmp_path: Path) -
     checkpoints.mkdir(parents=True)
     state = {"fingerprint": "of something else", "weights": "epoch-0002.weights.h5", "history": [{"loss": 0.0}] * 2}
     files.write_json(checkpoints / "state.json", state)
-    settings = TrainConfig(epochs=1, batch=8, pyramid_channels=8, head_depth=0, samples=1)
+    settings = TrainConfig(epochs=1, batch_size=8, pyramid_channels=8, head_depth=0, samples=1)
     assert train(scenes, tmp_path / "model", settings)["loss"] > 0
 
 
@@ -172,14 +172,16 @@ def test_wrong_input_is_named(scenes: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("backbone", sorted(set(get_args(Backbone)) - {"small"}))
 def test_every_backbone_trains_a_step_and_answers(scenes: Path, tmp_path: Path, backbone: str) -> None:
-    settings = TrainConfig(backbone=backbone, epochs=1, batch=8, pyramid_channels=16, samples=1, input_size=64)  # type: ignore[arg-type]
+    settings = TrainConfig(backbone=backbone, epochs=1, batch_size=8, pyramid_channels=16, samples=1, input_size=64)  # type: ignore[arg-type]
     train(scenes, tmp_path / "model", settings)
     loaded = bundle.read(tmp_path / "model")
-    assert Predictor(loaded)([loaded.sample_bytes(loaded.card.samples[0])])[0].objects is not None
+    assert Predictor(loaded)([loaded.sample_bytes(loaded.card.samples[0])])[0].detections is not None
 
 
 @pytest.mark.slow
 def test_pretrained_weights_load_from_a_file(shared_data: Path, scenes: Path, tmp_path: Path) -> None:
     weights = shared_data / "weights/mobilenet_v1_0.25_224_imagenet_no_top.weights.h5"
-    settings = TrainConfig(backbone="mobilenet", width=0.25, weights=str(weights), epochs=1, batch=8, samples=1)
+    settings = TrainConfig(
+        backbone="mobilenet", width_multiplier=0.25, weights=str(weights), epochs=1, batch_size=8, samples=1
+    )
     assert np.isfinite(train(scenes, tmp_path / "model", settings)["loss"])

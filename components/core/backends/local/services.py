@@ -262,7 +262,7 @@ def _supervise(where: Path) -> None:
 def _locked(environment: str) -> Iterator[Path]:
     """One command at a time works on an environment."""
     where = service_state.folder(environment)
-    with files.explained(where):
+    with files.translate_os_errors(where):
         where.mkdir(parents=True, exist_ok=True)
         with (where / service_state.COMMAND_LOCK).open("a") as lock:
             deadline = time.monotonic() + LOCK_SECONDS

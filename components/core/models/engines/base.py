@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ... import quiet
+from ... import native_output
 from ...errors import BundleError, MissingError
 from ..bundle import Bundle
 
-# The SavedModel's signature of raw outputs: "scores" [N, A, C] and "offsets" [N, A, 4] of a detector, "scores" [N, C]
+# The SavedModel's signature of raw outputs: "scores" [N, A, C] and "box_deltas" [N, A, 4] of a detector, "scores" [N, C]
 # of a classifier.
 RAW = "raw"
 INPUT = "image"
@@ -84,7 +84,7 @@ class LiteRTEngine:
         self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
             for _ in range(copies):
-                with quiet.native_output():  # it announces its kernels
+                with native_output.suppressed():  # it announces its kernels
                     interpreter = Interpreter(model_path=str(file), num_threads=threads)
                 self._free.put(interpreter.get_signature_runner(RAW))
         except (OSError, ValueError, RuntimeError) as error:

@@ -83,7 +83,7 @@ def test_suppression_is_the_textbooks(found: np.ndarray, classes: int, threshold
         same = [kept for kept in keep if labels[kept] == labels[index]]
         if not same or boxes.pairwise_iou(found[same], found[index : index + 1]).max() <= threshold:
             keep.append(index)
-    assert detection.suppress(found, labels, threshold, 100).tolist() == keep
+    assert detection.non_max_suppression(found, labels, threshold, 100).tolist() == keep
 
 
 def test_objects_come_best_first_and_below_the_threshold_not_at_all() -> None:
@@ -91,7 +91,7 @@ def test_objects_come_best_first_and_below_the_threshold_not_at_all() -> None:
     made = anchors.make(spec, 64)
     scores = np.zeros((len(made), 2), np.float32)
     scores[10], scores[40], scores[41] = (0.3, 0.9), (0.6, 0.0), (0.04, 0.0)
-    found = detection.objects(scores, np.zeros((len(made), 4), np.float32), made, PostProcess())
+    found = detection.postprocess(scores, np.zeros((len(made), 4), np.float32), made, PostProcess())
     assert found.scores.tolist() == pytest.approx([0.9, 0.6, 0.3])
     assert found.labels.tolist() == [1, 0, 0]
     assert np.allclose(found.boxes[0], made[10])

@@ -11,8 +11,8 @@ import pytest
 
 from towpath.components.core.errors import ConfigError
 from towpath.components.core.models import bundle
-from towpath.components.core.release import evidence, registry
-from towpath.components.core.release.evidence import Event
+from towpath.components.core.release import decisions, registry
+from towpath.components.core.release.decisions import Event
 from towpath.components.core.release.registry import Version
 
 
@@ -63,8 +63,8 @@ def test_killed_before_the_version_is_made_leaves_none(
 def test_environments_and_approvals(add_classifier: Callable[..., Version]) -> None:
     add_classifier()
     add_classifier(note="second")
-    registry.set_held("colours", "1", "app-demo")
-    registry.set_held("colours", "2", "demo")
+    registry.set_deployed_version("colours", "1", "app-demo")
+    registry.set_deployed_version("colours", "2", "demo")
     assert registry.environments() == {"app-demo": {"colours": "1"}, "demo": {"colours": "2"}}
     assert registry.held("colours", "prod") is None
     assert registry.get("colours", "app-demo").version == "1"
@@ -88,26 +88,26 @@ def test_what_is_not_there_is_named_with_the_nearest(add_classifier: Callable[..
 
 
 def test_history_counts_what_was_ended(fresh_registry: Path) -> None:
-    killed = evidence.begin("promote", "colours", "1", "demo", None, ["accuracy 0.99 >= 0.70"])
-    assert evidence.history("demo") == []
-    assert evidence.begin("promote", "colours", "1", "demo", None, ["accuracy 0.99 >= 0.70"]) == killed
-    evidence.end(killed, {"health.passed": 1.0}, {"decision.md": "# yes\n"})
-    evidence.fail(evidence.begin("promote", "colours", "2", "demo", "1", []), "it did not come up")
-    evidence.end(evidence.begin("hold", "colours", "3", "demo", "1", ["too weak"]), {}, {})
-    assert [(event.action, event.version) for event in evidence.history("demo", "colours")] == [
+    killed = decisions.begin("promote", "colours", "1", "demo", None, ["accuracy 0.99 >= 0.70"])
+    assert decisions.history("demo") == []
+    assert decisions.begin("promote", "colours", "1", "demo", None, ["accuracy 0.99 >= 0.70"]) == killed
+    decisions.end(killed, {"health.passed": 1.0}, {"decision.md": "# yes\n"})
+    decisions.fail(decisions.begin("promote", "colours", "2", "demo", "1", []), "it did not come up")
+    decisions.end(decisions.begin("hold", "colours", "3", "demo", "1", ["too weak"]), {}, {})
+    assert [(event.action, event.version) for event in decisions.history("demo", "colours")] == [
         ("promote", "1"),
         ("hold", "3"),
     ]
-    assert evidence.history("prod") == []
+    assert decisions.history("prod") == []
 
 
 def test_rolling_back_twice_goes_back_by_two() -> None:
-    def event(action: evidence.Action, version: str) -> Event:
+    def event(action: decisions.Action, version: str) -> Event:
         return Event(action, "colours", version, None, "demo", "ann", "", (), "")
 
     events = [event("promote", "1"), event("promote", "2"), event("hold", "9"), event("promote", "3")]
-    assert evidence.held_in_turn(events) == ["1", "2", "3"]
+    assert decisions.deployment_history(events) == ["1", "2", "3"]
     events.append(event("rollback", "2"))
-    assert evidence.held_in_turn(events) == ["1", "2"]
+    assert decisions.deployment_history(events) == ["1", "2"]
     events.append(event("promote", "1"))
-    assert evidence.held_in_turn(events) == ["2", "1"]
+    assert decisions.deployment_history(events) == ["2", "1"]

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from towpath.components.core.models import bundle
-from towpath.components.core.release import evidence, registry
+from towpath.components.core.release import decisions, registry
 
 pytestmark = pytest.mark.slow
 
@@ -66,13 +66,13 @@ def test_a_bundle_goes_to_a_server_and_comes_back(
     found = bundle.read(make_classifier())
     made = registry.register(found, {"accuracy": 0.9})
     assert registry.register(found, {"accuracy": 0.9}) == made
-    registry.set_held("colours", "1", "demo")
+    registry.set_deployed_version("colours", "1", "demo")
     registry.approve("colours", "1", "legal", "Ann")
-    evidence.end(evidence.begin("promote", "colours", "1", "demo", None, ["good"]), {"a.b": 1.0}, {"x.md": "# x\n"})
+    decisions.end(decisions.begin("promote", "colours", "1", "demo", None, ["good"]), {"a.b": 1.0}, {"x.md": "# x\n"})
 
     monkeypatch.setenv("TOWPATH_HOME", str(tmp_path / "another machine"))
     there = registry.get("colours", "demo")
     assert tmp_path / "another machine" in there.bundle.parents
     assert bundle.read(there.bundle).digest == found.digest
     assert (there.metrics, set(there.approvals)) == ({"accuracy": 0.9}, {"legal"})
-    assert [event.version for event in evidence.history("demo")] == ["1"]
+    assert [event.version for event in decisions.history("demo")] == ["1"]

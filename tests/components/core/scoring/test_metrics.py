@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from towpath.components.core.data.records import Example
-from towpath.components.core.models.detection import Objects
+from towpath.components.core.models.detection import Detections
 from towpath.components.core.scoring.metrics import COCO_NUMBERS, ClassificationScorer, DetectionScorer
 
 THEIR_NAMES = (
@@ -59,7 +59,7 @@ def scorer_of(truth: dict, found: list[dict]) -> DetectionScorer:  # type: ignor
             area=np.array([one["area"] for one in of_image], np.float32),
         )
         of_image = detections[image["id"]]
-        objects = Objects(
+        objects = Detections(
             relative([one["bbox"] for one in of_image], *shape),
             np.array([one["score"] for one in of_image], np.float32),
             np.array([labels[one["category_id"]] for one in of_image], np.int64),
@@ -116,7 +116,7 @@ def test_random_images_score_as_pycocotools_scores_them(seed: int) -> None:
 def test_a_detector_that_finds_nothing_scores_nothing() -> None:
     scorer = DetectionScorer(("a", "b"))
     box, one = np.array([[0.1, 0.1, 0.6, 0.6]], np.float32), np.zeros(1, np.int64)
-    nothing = Objects(np.zeros((0, 4), np.float32), np.zeros(0, np.float32), np.zeros(0, np.int64))
+    nothing = Detections(np.zeros((0, 4), np.float32), np.zeros(0, np.float32), np.zeros(0, np.int64))
     scorer.add(Example(b"", 100, 100, "x", boxes=box, labels=one, crowd=one), nothing)
     scores = scorer.scores()
     assert scores.metrics["map50"] == 0

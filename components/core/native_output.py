@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def native_output() -> Iterator[None]:
+def suppressed() -> Iterator[None]:
     """What C and C++ code writes to standard output and error inside is dropped.
 
     Unless an exception ends it: then it is written after all, since it may say why.

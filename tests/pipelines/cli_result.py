@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Said:
+class CliResult:
     """Exit code, standard output and standard error."""
 
     code: int
@@ -15,4 +15,4 @@ class Said:
     err: str
 
 
-Cli = Callable[..., Said]
+Cli = Callable[..., CliResult]

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from ..core.data.images import ImageError
 
 
-class Refused(Exception):
+class APIError(Exception):
     """A request that is not answered.
 
     Args:
@@ -35,8 +35,8 @@ def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 def install(app: FastAPI) -> None:
     """Makes every failure of `app` answer in one form."""
 
-    @app.exception_handler(Refused)
-    async def refused(_: Request, error: Refused) -> Response:
+    @app.exception_handler(APIError)
+    async def refused(_: Request, error: APIError) -> Response:
         return reply({"error": error.message}, error.status, error.headers)
 
     @app.exception_handler(ImageError)

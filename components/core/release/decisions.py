@@ -97,7 +97,7 @@ def history(environment: str, name: str | None = None) -> list[Event]:
     return [_event(run) for run in done]
 
 
-def held_in_turn(events: list[Event]) -> list[str]:
+def deployment_history(events: list[Event]) -> list[str]:
     """The versions that a model's events leave behind, the one held now last.
 
     A rollback takes away what came after its version, so rolling back twice goes back by two.

@@ -1,6 +1,6 @@
 """Lays out what each environment holds, so that its server needs the folder and no registry.
 
-    python hand_over.py /models
+    python export_environments.py /models
 
 writes /models/ENVIRONMENT/, with a bundle a model and a file `arguments`, the server's. An environment that holds
 nothing gets no folder; one that is there already is replaced whole.
@@ -18,14 +18,14 @@ from towpath.components.core.release import registry
 ARGUMENTS = "arguments"
 
 
-def hand_over(out: Path) -> dict[str, dict[str, str]]:
+def export_environments(out: Path) -> dict[str, dict[str, str]]:
     """Writes a folder an environment. Returns: environment -> model -> version."""
     held = registry.environments()
     for environment, models in held.items():
         folder = out / environment
         work = files.partial(folder)
         shutil.rmtree(work, ignore_errors=True)
-        with files.explained(work):
+        with files.translate_os_errors(work):
             for name, version in models.items():
                 shutil.copytree(registry.get(name, version).bundle, work / name)
         bundles = [str(folder / name) for name in models]
@@ -36,5 +36,5 @@ def hand_over(out: Path) -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    for environment, models in hand_over(Path(sys.argv[1])).items():
+    for environment, models in export_environments(Path(sys.argv[1])).items():
         print(f"{environment}: {', '.join(f'{name} version {version}' for name, version in models.items())}")

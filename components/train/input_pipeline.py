@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..core.data import images
-from ..core.data.boxes import OFFSET_SCALE, Boxes
+from ..core.data.boxes import BOX_VARIANCE, Boxes
 from ..core.data.manifest import Task
 from .losses import RetinaNetLoss
 
@@ -38,31 +38,31 @@ FEATURES = {
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputConfig:
     """What the pipeline needs to know.
 
     Args:
         task: what to learn.
         size: side of the model's input in pixels.
         fit: how images come into it.
-        batch: images in a global batch.
+        batch_size: images in a global batch.
         seed: of shuffling and augmentation.
-        mirror: flip at random.
-        zoom: see TrainConfig.
+        horizontal_flip: flip at random.
+        scale_jitter: see TrainConfig.
         anchors: [A, 4] relative, detection only.
     """
 
     task: Task
     size: int
     fit: images.Fit
-    batch: int
+    batch_size: int
     seed: int
-    mirror: bool
-    zoom: float
+    horizontal_flip: bool
+    scale_jitter: float
     anchors: Boxes | None = None
 
 
-def training(shards: list[Path], inputs: Inputs, steps: int, first_epoch: int, epochs: int) -> Any:
+def training(shards: list[Path], config: InputConfig, steps: int, first_epoch: int, epochs: int) -> Any:
     """Endless-looking training batches: each epoch shuffled anew, by its own seed, so that a resumed run sees what an
     undisturbed one would.
 
@@ -78,24 +78,24 @@ def training(shards: list[Path], inputs: Inputs, steps: int, first_epoch: int, e
     names = [str(shard) for shard in shards]
 
     def epoch_of(epoch: Any) -> Any:
-        seed = inputs.seed * 100_003 + epoch
+        seed = config.seed * 100_003 + epoch
         data = tf.data.Dataset.from_tensor_slices(names).shuffle(len(names), seed=seed)
         data = data.interleave(tf.data.TFRecordDataset, cycle_length=8, num_parallel_calls=8, deterministic=True)
-        data = data.shuffle(SHUFFLE_BUFFER, seed=seed).repeat().take(steps * inputs.batch)
-        return data.enumerate(epoch * steps * inputs.batch)
+        data = data.shuffle(SHUFFLE_BUFFER, seed=seed).repeat().take(steps * config.batch_size)
+        return data.enumerate(epoch * steps * config.batch_size)
 
     data = tf.data.Dataset.range(first_epoch, epochs).flat_map(epoch_of)
-    data = data.map(lambda place, record: _learn(record, place, inputs), tf.data.AUTOTUNE, deterministic=True)
-    data = data.batch(inputs.batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    data = data.map(lambda place, record: _learn(record, place, config), tf.data.AUTOTUNE, deterministic=True)
+    data = data.batch(config.batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
     return data.apply(tf.data.experimental.assert_cardinality(steps * (epochs - first_epoch)))
 
 
-def validation(shards: list[Path], inputs: Inputs, examples: int) -> Any:
+def validation(shards: list[Path], config: InputConfig, examples: int) -> Any:
     """The batches of a split of so many examples, in order, unaugmented; the last may be smaller."""
     data = tf.data.TFRecordDataset([str(shard) for shard in shards])
-    data = data.map(lambda record: _learn(record, None, inputs), tf.data.AUTOTUNE, deterministic=True)
-    data = data.batch(inputs.batch).prefetch(tf.data.AUTOTUNE)
-    return data.apply(tf.data.experimental.assert_cardinality(-(-examples // inputs.batch)))
+    data = data.map(lambda record: _learn(record, None, config), tf.data.AUTOTUNE, deterministic=True)
+    data = data.batch(config.batch_size).prefetch(tf.data.AUTOTUNE)
+    return data.apply(tf.data.experimental.assert_cardinality(-(-examples // config.batch_size)))
 
 
 def fitted(encoded: Any, size: int, fit: images.Fit) -> tuple[Any, Any, Any]:
@@ -155,16 +155,16 @@ def _jpeg(encoded: Any, ratio: int) -> Any:
     return tf.io.decode_jpeg(encoded, channels=3, ratio=ratio, dct_method="INTEGER_ACCURATE")
 
 
-def _learn(record: Any, place: Any, inputs: Inputs) -> tuple[Any, Any]:
+def _learn(record: Any, place: Any, config: InputConfig) -> tuple[Any, Any]:
     """One example to image and targets; augmented where `place`, the example's number in the run, is given."""
     example = tf.io.parse_single_example(record, FEATURES)
-    image, scale, offset = fitted(example["image/encoded"], inputs.size, inputs.fit)
+    image, scale, offset = fitted(example["image/encoded"], config.size, config.fit)
     columns = [tf.sparse.to_dense(example[f"image/object/bbox/{name}"]) for name in ("ymin", "xmin", "ymax", "xmax")]
     boxes = tf.stack(columns, axis=-1) * tf.tile(scale, [2]) + tf.tile(offset, [2])
     shown = tf.ones(tf.shape(boxes)[:1], tf.bool)
     if place is not None:
-        image, boxes, shown = _augment(image, boxes, tf.stack([tf.constant(inputs.seed, tf.int64), place]), inputs)
-    if inputs.task == "classification":
+        image, boxes, shown = _augment(image, boxes, tf.stack([tf.constant(config.seed, tf.int64), place]), config)
+    if config.task == "classification":
         return image, example["image/class/label"]
     labels = tf.cast(tf.sparse.to_dense(example["image/object/class/label"]), tf.int32) - 1
     crowd = tf.sparse.to_dense(example["image/object/is_crowd"]) > 0
@@ -174,27 +174,27 @@ def _learn(record: Any, place: Any, inputs: Inputs) -> tuple[Any, Any]:
         tf.boolean_mask(boxes, learned),
         tf.boolean_mask(labels, learned),
         tf.boolean_mask(boxes, ~learned),
-        tf.constant(inputs.anchors),
+        tf.constant(config.anchors),
     )
 
 
-def _augment(image: Any, boxes: Any, seed: Any, inputs: Inputs) -> tuple[Any, Any, Any]:
-    if inputs.zoom:
+def _augment(image: Any, boxes: Any, seed: Any, config: InputConfig) -> tuple[Any, Any, Any]:
+    if config.scale_jitter:
         seeds = tf.random.split(seed, 2)
-        zoom = 1 + tf.random.stateless_uniform([], seeds[0], -inputs.zoom, inputs.zoom)
+        zoom = 1 + tf.random.stateless_uniform([], seeds[0], -config.scale_jitter, config.scale_jitter)
         place = tf.random.stateless_uniform([2], seeds[1])
         # The window onto the image, relative to it; a window larger than the image shows grey around it.
         window = 1 / zoom
         corner = place * (1 - window)
         region = tf.concat([corner, corner + window], axis=0)[None]
-        sides = (inputs.size, inputs.size)
+        sides = (config.size, config.size)
         image = tf.image.crop_and_resize(image[None], region, [0], sides, extrapolation_value=images.PAD)[0]
         before = _area(boxes)
         boxes = tf.clip_by_value((boxes - tf.tile(corner, [2])) / window, 0.0, 1.0)
         shown = _area(boxes) * window**2 >= VISIBLE * before
     else:
         shown = tf.ones(tf.shape(boxes)[:1], tf.bool)
-    if inputs.mirror:
+    if config.horizontal_flip:
         flip = tf.random.stateless_uniform([], tf.random.fold_in(seed, 7)) < 0.5
         image = tf.cond(flip, lambda: image[:, ::-1], lambda: image)
         mirrored = tf.stack([boxes[:, 0], 1 - boxes[:, 3], boxes[:, 2], 1 - boxes[:, 1]], axis=-1)
@@ -217,7 +217,7 @@ def match(boxes: Any, labels: Any, ignored: Any, anchors: Any) -> dict[str, Any]
         boxes: [N, 4] float32. labels: [N] int32. ignored: [M, 4]. anchors: [A, 4]; all relative to the input.
 
     Returns:
-        "labels" [A] int32 and "offsets" [A, 4] float32, as RetinaNetLoss takes them.
+        "labels" [A] int32 and "box_deltas" [A, 4] float32, as RetinaNetLoss takes them.
 
     Source: Lin et al. 2017, section 4, "Anchors"; Ren et al. 2015, section 3.1.2 for the best anchor of each box.
     """
@@ -225,7 +225,7 @@ def match(boxes: Any, labels: Any, ignored: Any, anchors: Any) -> dict[str, Any]
     shared, anchor_area = _shared(anchors, ignored), _area(anchors)
     left_out = tf.reduce_any(shared >= 0.5 * anchor_area[:, None], axis=1)
     background = tf.where(left_out, RetinaNetLoss.IGNORED, RetinaNetLoss.BACKGROUND)
-    if_empty = {"labels": background, "offsets": tf.zeros((count, 4))}
+    if_empty = {"labels": background, "box_deltas": tf.zeros((count, 4))}
 
     def if_any() -> dict[str, Any]:
         shared = _shared(anchors, boxes)
@@ -238,8 +238,8 @@ def match(boxes: Any, labels: Any, ignored: Any, anchors: Any) -> dict[str, Any]
         positive = (best_iou >= POSITIVE_IOU) | (forced >= 0)
         between = tf.where(best_iou >= NEGATIVE_IOU, RetinaNetLoss.IGNORED, background)
         wanted = tf.where(positive, tf.gather(labels, best), between)
-        offsets = _encode(tf.gather(boxes, best), anchors)
-        return {"labels": wanted, "offsets": tf.where(positive[:, None], offsets, 0.0)}
+        box_deltas = _encode(tf.gather(boxes, best), anchors)
+        return {"labels": wanted, "box_deltas": tf.where(positive[:, None], box_deltas, 0.0)}
 
     return tf.cond(tf.shape(boxes)[0] > 0, if_any, lambda: if_empty)  # type: ignore[no-any-return]
 
@@ -253,5 +253,5 @@ def _shared(a: Any, b: Any) -> Any:
 def _encode(boxes: Any, anchors: Any) -> Any:
     side, anchor_side = boxes[:, 2:] - boxes[:, :2], anchors[:, 2:] - anchors[:, :2]
     centre = (boxes[:, :2] + boxes[:, 2:] - anchors[:, :2] - anchors[:, 2:]) / 2
-    offsets = tf.concat([centre / anchor_side, tf.math.log(tf.maximum(side / anchor_side, 1e-6))], axis=-1)
-    return offsets / np.asarray(OFFSET_SCALE)
+    box_deltas = tf.concat([centre / anchor_side, tf.math.log(tf.maximum(side / anchor_side, 1e-6))], axis=-1)
+    return box_deltas / np.asarray(BOX_VARIANCE)
