@@ -16,7 +16,7 @@ from ..core.config import nearest
 from ..core.errors import BundleError, ConfigError
 from ..core.models import bundle
 from ..core.models.bundle import Bundle
-from ..core.models.engines.base import SAVED_MODEL
+from ..core.models.engines import SAVED_MODEL
 from ..core.models.predictor import Predictor
 from .config import BenchmarkConfig
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from ..core.data.manifest import Task
 from ..core.models.detection import Detections
+from ..core.task import Task
 
 # Objects below this score are guesses that a detector lists for its curve, not what a user is shown.
 MIN_SCORE = 0.3

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from ..core import progress
 from ..core.backends.base import backend
 from ..core.backends.local.service_state import Server
-from ..core.data.manifest import Task
 from ..core.models import bundle
 from ..core.models.bundle import Bundle
 from ..core.release import environments, registry
 from ..core.release.check_results import CheckResult, Results
 from ..core.release.environments import Health, Limits, Load, Predictions, Regression, Smoke
 from ..core.release.registry import Version
+from ..core.task import Task
 from . import compare, load_test
 from .ask import AnswerError, Service
 from .config import CheckConfig

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..core.data.manifest import Task
 from ..core.release.check_results import CheckResult
 from ..core.release.environments import Load
+from ..core.task import Task
 from .ask import AnswerError, Service
 
 MAX_REQUESTS = 20_000  # whatever the seconds: a check, not a siege

@@ -16,7 +16,7 @@ from ..core.data import manifest
 from ..core.data.records import Example
 from ..core.errors import RecordsError
 from ..core.models import bundle
-from ..core.models.engines.base import SAVED_MODEL
+from ..core.models.engines import SAVED_MODEL
 from ..core.models.predictor import Prediction, Predictor
 from ..core.scoring.metrics import Scores
 from ..core.scoring.score import score

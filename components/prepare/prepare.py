@@ -11,8 +11,9 @@ from pathlib import Path
 from ..core import config as configs
 from ..core import files, progress
 from ..core.data import manifest
-from ..core.data.manifest import SPLITS, Manifest
+from ..core.data.manifest import Manifest
 from ..core.errors import ConfigError, DataError
+from ..core.task import SPLITS
 from .config import PrepareConfig
 from .readers import builtin, detect
 from .shards import write_split

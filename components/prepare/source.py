@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..core.data.manifest import Skipped, Task
+from ..core.data.manifest import Skipped
 from ..core.errors import DataError
+from ..core.task import Task
 from .config import PrepareConfig
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")

@@ -6,8 +6,8 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from ..core.data.manifest import SPLITS
 from ..core.errors import DataError
+from ..core.task import SPLITS
 from .source import Item
 
 _WORDS = {

@@ -21,12 +21,13 @@ from ..core.data.manifest import Records
 from ..core.errors import BundleError, MissingError, RecordsError
 from ..core.models import bundle
 from ..core.models.bundle import Bundle, Variant
-from ..core.models.engines.base import INPUT, RAW
+from ..core.models.engines import INPUT, RAW
 from ..core.models.predictor import Predictor
 from ..core.scoring.metrics import headline
 from ..core.scoring.score import score
 from .config import QuantizeConfig
 
+LITERT_FILE = "model.tflite"
 FLOAT32, INT8 = "float32", "int8"
 BYTES_PER_WEIGHT = {FLOAT32: 4, INT8: 1}
 # Batch normalisation is folded away, so a sound file may be a little smaller than its weights; half is none.
@@ -85,7 +86,7 @@ def quantize(records: Path, model: Path, out: Path, config: QuantizeConfig) -> Q
     with files.translate_os_errors(work):
         shutil.copytree(source.folder, work, symlinks=False)
         for name, content in _convert(source, data, config).items():
-            files.write_bytes(work / bundle.VARIANTS / name / bundle.LITERT_FILE, content)
+            files.write_bytes(work / bundle.VARIANTS / name / LITERT_FILE, content)
     calibrated = {FLOAT32: 0, INT8: config.calibration}
     for name, calibration in calibrated.items():
         variant = _checked(Bundle(work, source.card), name, data, split)
@@ -100,7 +101,7 @@ def _convert(source: Bundle, data: Records, config: QuantizeConfig) -> dict[str,
         import tensorflow as tf
     except ImportError as error:
         raise MissingError("TensorFlow is not installed.", "Install towpath[train].") from error
-    side = source.card.input_size
+    side = source.card.vision.input_size
     loaded = tf.saved_model.load(str(source.saved_model))
     raw = loaded.signatures[RAW]
     # A batch of one, fixed: with an open batch the graph keeps shape arithmetic that the fast kernels cannot take.
@@ -110,8 +111,8 @@ def _convert(source: Bundle, data: Records, config: QuantizeConfig) -> dict[str,
     def sample() -> Iterator[list[Any]]:
         with progress.bar("calibrating int8", config.calibration) as bar:
             for example in islice(data.examples("train"), config.calibration):
-                decoded, size = images.decode(example.image, side, source.card.fit)
-                yield [images.fit_to(decoded, size, side, source.card.fit)[0][None]]
+                decoded, size = images.decode(example.image, side, source.card.vision.resize_mode)
+                yield [images.fit_to(decoded, size, side, source.card.vision.resize_mode)[0][None]]
                 bar.advance()
 
     with tempfile.TemporaryDirectory() as folder:
@@ -134,7 +135,7 @@ def _convert(source: Bundle, data: Records, config: QuantizeConfig) -> dict[str,
 
 def _checked(work: Bundle, name: str, data: Records, split: str) -> Variant:
     """Scores a variant; refuses one that no server should get."""
-    file = work.folder / bundle.VARIANTS / name / bundle.LITERT_FILE
+    file = work.folder / bundle.VARIANTS / name / LITERT_FILE
     size = file.stat().st_size
     expected = work.card.parameters * BYTES_PER_WEIGHT[name]
     if size < expected * LEAST_SIZE:
@@ -142,14 +143,18 @@ def _checked(work: Bundle, name: str, data: Records, split: str) -> Variant:
             f"Variant {name} has {size:,} bytes, its {work.card.parameters:,} weights need about {expected:,}: "
             "it was converted without weights."
         )
-    candidate = _with_variant(work, name, Variant(size, {}))
+    candidate = _with_variant(work, name, _litert(size, {}))
     predictor = Predictor(candidate, name)
     for sample in work.card.samples:
         outputs = predictor.engine(predictor.prepare(work.sample_bytes(sample)).image[None])
         for output, values in outputs.items():
             if not np.isfinite(values).all():
                 raise BundleError(f"Variant {name} answers sample {sample.file} with NaN or infinity in '{output}'.")
-    return Variant(size, score(predictor, data, split, f"scoring {name}").metrics)
+    return _litert(size, score(predictor, data, split, f"scoring {name}").metrics)
+
+
+def _litert(size: int, metrics: dict[str, float]) -> Variant:
+    return Variant("litert", LITERT_FILE, size, metrics)
 
 
 def _with_variant(source: Bundle, name: str, variant: Variant) -> Bundle:

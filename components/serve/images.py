@@ -6,7 +6,7 @@ import time
 
 from fastapi import APIRouter, Request, Response
 
-from ..core.data.manifest import Task
+from ..core.task import Task
 from . import answers, body
 from .errors import APIError, reply
 from .metrics import Metrics, Phase

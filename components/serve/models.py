@@ -178,11 +178,12 @@ def _load(source: Source, settings: ServeConfig) -> Model:
 def _warm_up(model: Model, copies: int) -> None:
     """Runs every copy of a model once: the first run of each is slow, and a model that cannot run is found now."""
     card, folder = model.bundle.card, model.bundle.folder
-    grey = np.full((card.input_size, card.input_size, 3), PAD, np.float32)
+    side = card.vision.input_size
+    grey = np.full((side, side, 3), PAD, np.float32)
     try:
         for _ in range(copies):
             outputs = model.predictor.engine(grey[None])
-        model.predictor.run([Prepared(grey, Placement(card.input_size, card.input_size, 1.0, 1.0))])
+        model.predictor.run([Prepared(grey, Placement(side, side, 1.0, 1.0))])
         model.answer([model.bundle.sample_bytes(sample) for sample in card.samples[:1]])
     except APIError as error:
         raise BundleError(f"{folder}: {error.message}") from error

@@ -27,8 +27,8 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
     async def show_metrics() -> Response:
         metrics.models.clear()
         for model in models.all() if models.ready else ():
-            engine = model.predictor.engine.name
-            metrics.models.labels(model.name, model.version, model.bundle.card.task, engine).set(1)
+            variant = model.predictor.variant
+            metrics.models.labels(model.name, model.version, model.bundle.card.task, variant).set(1)
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
     return routes

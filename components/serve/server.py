@@ -148,6 +148,8 @@ def _announce(models: Models, config: ServeConfig, listener: socket.socket, read
     if ready_file is not None:
         files.write_json(ready_file, {"pid": os.getpid(), "port": port, "url": url})
     for model in models.all():
-        engine = model.predictor.engine.name
-        print(f"  {model.name} version {model.version} ({model.bundle.card.task}, {engine})", file=sys.stderr)
+        print(
+            f"  {model.name} version {model.version} ({model.bundle.card.task}, {model.predictor.variant})",
+            file=sys.stderr,
+        )
     print(f"Serving at {url}; Ctrl-C stops it.", file=sys.stderr, flush=True)

@@ -85,6 +85,6 @@ def _entry(model: Model) -> dict[str, Any]:
         "version": model.version,
         "task": card.task,
         "classes": list(card.classes),
-        "input_size": card.input_size,
-        "variant": model.predictor.engine.name,
+        "input_size": card.vision.input_size,
+        "variant": model.predictor.variant,
     }

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..core.data.boxes import MAX_SIZE_DELTA, BOX_VARIANCE
+from ..core.data.boxes import BOX_VARIANCE, MAX_SIZE_DELTA
 from ..core.errors import BundleError
 from ..core.models import anchors as anchor_math
 from ..core.models.bundle import SAVED_MODEL, ModelCard
-from ..core.models.engines.base import INPUT, RAW
+from ..core.models.engines import INPUT, RAW
 
 
 def saved_model(model: Any, card: ModelCard, folder: Path) -> None:
     """Writes the SavedModel with two signatures.
 
-    `raw` gives what Towpath's own engines post-process ("scores", and "box_deltas" of a detector); `serving_default` gives
-    the finished answer, for TensorFlow Serving and others: "detection_boxes" (relative to the input),
+    `raw` gives what Towpath's own engines post-process ("scores", and "box_deltas" of a detector). `serving_default`
+    gives the finished answer, for TensorFlow Serving and others: "detection_boxes" (relative to the input),
     "detection_scores", "detection_classes" (from 1) and "num_detections", or the classes' "scores".
 
     Args:
@@ -27,7 +27,7 @@ def saved_model(model: Any, card: ModelCard, folder: Path) -> None:
         card: of the bundle.
         folder: the bundle's.
     """
-    side = card.input_size
+    side = card.vision.input_size
     spec = tf.TensorSpec([None, side, side, 3], tf.float32, name=INPUT)
     module = tf.Module()
     module.model = model
@@ -48,10 +48,10 @@ def _raw(model: Any, image: Any) -> dict[str, Any]:
 
 def _detect(model: Any, image: Any, card: ModelCard) -> dict[str, Any]:
     """The same as `core.models.detection`, in the graph."""
-    if card.anchors is None or card.post is None:
+    if card.vision.anchors is None or card.vision.post is None:
         raise BundleError(f"The detector {card.name} has no anchors or no post-processing.")
     outputs = _raw(model, image)
-    anchors = anchor_math.make(card.anchors, card.input_size)
+    anchors = anchor_math.make(card.vision.anchors, card.vision.input_size)
     anchor_side = anchors[:, 2:] - anchors[:, :2]
     box_deltas = outputs["box_deltas"] * np.asarray(BOX_VARIANCE)
     centre = box_deltas[..., :2] * anchor_side + (anchors[:, :2] + anchor_side / 2)
@@ -60,10 +60,10 @@ def _detect(model: Any, image: Any, card: ModelCard) -> dict[str, Any]:
     found = tf.image.combined_non_max_suppression(
         boxes[:, :, None],
         outputs["scores"],
-        max_output_size_per_class=card.post.max_detections,
-        max_total_size=card.post.max_detections,
-        iou_threshold=card.post.iou_threshold,
-        score_threshold=card.post.score_threshold,
+        max_output_size_per_class=card.vision.post.max_detections,
+        max_total_size=card.vision.post.max_detections,
+        iou_threshold=card.vision.post.iou_threshold,
+        score_threshold=card.vision.post.score_threshold,
         clip_boxes=True,
     )
     return {

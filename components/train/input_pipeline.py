@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from ..core.data import images
 from ..core.data.boxes import BOX_VARIANCE, Boxes
-from ..core.data.manifest import Task
+from ..core.task import Task
 from .losses import RetinaNetLoss
 
 # Overlap from which an anchor learns a box, and below which it is background. Source: Lin et al. 2017, section 4.
@@ -44,7 +44,7 @@ class InputConfig:
     Args:
         task: what to learn.
         size: side of the model's input in pixels.
-        fit: how images come into it.
+        resize_mode: how images come into it.
         batch_size: images in a global batch.
         seed: of shuffling and augmentation.
         horizontal_flip: flip at random.
@@ -54,7 +54,7 @@ class InputConfig:
 
     task: Task
     size: int
-    fit: images.Fit
+    resize_mode: images.ResizeMode
     batch_size: int
     seed: int
     horizontal_flip: bool
@@ -98,20 +98,20 @@ def validation(shards: list[Path], config: InputConfig, examples: int) -> Any:
     return data.apply(tf.data.experimental.assert_cardinality(-(-examples // config.batch_size)))
 
 
-def fitted(encoded: Any, size: int, fit: images.Fit) -> tuple[Any, Any, Any]:
+def fitted(encoded: Any, size: int, mode: images.ResizeMode) -> tuple[Any, Any, Any]:
     """`images.decode` and `images.fit_to` in TensorFlow.
 
     Args:
         encoded: scalar string, JPEG or PNG.
         size: side of the model's input in pixels.
-        fit: see `images.fit_to`.
+        mode: see `images.fit_to`.
 
     Returns:
         [size, size, 3] float32 in 0..255, scale and offset ([2] float32, y then x): input = image * scale + offset.
     """
-    pixels = _decoded(encoded, size, fit)
+    pixels = _decoded(encoded, size, mode)
     shape = tf.shape(pixels)[:2]
-    if fit == "crop":
+    if mode == "crop":
         edge = tf.reduce_min(shape)
         corner = (shape - edge) // 2
         square = tf.image.resize(tf.image.crop_to_bounding_box(pixels, corner[0], corner[1], edge, edge), (size, size))
@@ -123,11 +123,11 @@ def fitted(encoded: Any, size: int, fit: images.Fit) -> tuple[Any, Any, Any]:
     return image, tf.cast(inner / size, tf.float32), tf.zeros(2)
 
 
-def _decoded(encoded: Any, size: int, fit: images.Fit) -> Any:
+def _decoded(encoded: Any, size: int, mode: images.ResizeMode) -> Any:
     ratios = (1, 2, 4, 8)
 
     def smaller(shape: Any, decoders: list[Any]) -> Any:
-        guide = tf.reduce_max(shape) if fit == "letterbox" else tf.reduce_min(shape)
+        guide = tf.reduce_max(shape) if mode == "letterbox" else tf.reduce_min(shape)
         return tf.switch_case(sum(tf.cast(guide >= ratio * size, tf.int32) for ratio in ratios[1:]), decoders)
 
     def as_jpeg() -> Any:
@@ -158,7 +158,7 @@ def _jpeg(encoded: Any, ratio: int) -> Any:
 def _learn(record: Any, place: Any, config: InputConfig) -> tuple[Any, Any]:
     """One example to image and targets; augmented where `place`, the example's number in the run, is given."""
     example = tf.io.parse_single_example(record, FEATURES)
-    image, scale, offset = fitted(example["image/encoded"], config.size, config.fit)
+    image, scale, offset = fitted(example["image/encoded"], config.size, config.resize_mode)
     columns = [tf.sparse.to_dense(example[f"image/object/bbox/{name}"]) for name in ("ymin", "xmin", "ymax", "xmax")]
     boxes = tf.stack(columns, axis=-1) * tf.tile(scale, [2]) + tf.tile(offset, [2])
     shown = tf.ones(tf.shape(boxes)[:1], tf.bool)

@@ -48,8 +48,8 @@ def retinanet(config: TrainConfig, input_size: int, classes: int, anchors: Ancho
         anchors: its levels are the pyramid's.
 
     Returns:
-        A model from "image" float32 [N, side, side, 3] in 0..255 to "logits" [N, A, classes] and "box_deltas" [N, A, 4],
-        in the order of `anchors.make`.
+        A model from "image" float32 [N, side, side, 3] in 0..255 to "logits" [N, A, classes] and "box_deltas"
+        [N, A, 4], in the order of `anchors.make`.
 
     Source: Lin et al. 2017, section 4 and figure 3.
     """

@@ -21,6 +21,7 @@ from ..core.errors import ConfigError, MissingError
 from ..core.models import anchors as anchor_math
 from ..core.models import bundle
 from ..core.models.anchors import AnchorSpec
+from ..core.models.detection import PostProcess
 from .config import TrainConfig
 from .hardware import Devices, devices
 
@@ -114,7 +115,7 @@ def _inputs(plan: Plan) -> Any:
     return InputConfig(
         task=plan.data.manifest.task,
         size=plan.input_size,
-        fit=_fit_of(plan),
+        resize_mode=_resize_mode(plan),
         batch_size=plan.global_batch,
         seed=config.seed,
         horizontal_flip=plan.data.manifest.horizontal_flip
@@ -125,7 +126,7 @@ def _inputs(plan: Plan) -> Any:
     )
 
 
-def _fit_of(plan: Plan) -> Any:
+def _resize_mode(plan: Plan) -> Any:
     return "letterbox" if plan.data.manifest.task == "detection" else "crop"
 
 
@@ -188,12 +189,14 @@ def _card(plan: Plan, model: Any, metrics: dict[str, float], samples: tuple[bund
         name=plan.config.name or data.name,
         task=data.task,
         classes=data.classes,
-        input_size=plan.input_size,
-        fit=_fit_of(plan),
-        backbone=plan.config.backbone,
+        vision=bundle.VisionSpec(
+            plan.input_size,
+            _resize_mode(plan),
+            plan.config.backbone,
+            plan.anchors,
+            PostProcess() if plan.anchors is not None else None,
+        ),
         parameters=int(model.count_params()),
-        anchors=plan.anchors,
-        post=bundle.PostProcess() if plan.anchors is not None else None,
         metrics=metrics,
         training=configs.dump(plan.config),
         records_digest=plan.data.digest,

@@ -72,6 +72,13 @@ def tiny_models() -> ModuleType:
     return module
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process trains and tests what it trained; so no other one waits for it."""
+    for item in items:
+        for model in {"digits_model", "trained"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group(model))
+
+
 @pytest.fixture(scope="session")
 def digits_records(once: Callable[..., Path]) -> Path:
     """Records of the handwritten digits."""

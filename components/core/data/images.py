@@ -1,6 +1,6 @@
 """Images from strangers: decoded with limits, upright, and fitted to a model's input.
 
-The steps that train do the same with TensorFlow's ops (train/inputs.py); a test holds the two together. JPEGs are
+The steps that train do the same with TensorFlow's ops (train/input_pipeline.py); a test compares the two. JPEGs are
 scaled down while they are decoded (1/2, 1/4, 1/8) where the model's input is that much smaller: cheaper, and it
 filters; other formats are averaged down by the same factors. What is left to do is bilinear with half-pixel centres, as
 tf.image.resize does it.
@@ -20,7 +20,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from ..errors import DataError
 
 Pixels = npt.NDArray[np.uint8]
-Fit = Literal["letterbox", "crop"]
+ResizeMode = Literal["letterbox", "crop"]
 
 # A 50-megapixel camera's image passes; a bomb of a few kilobytes that unfolds to gigabytes does not.
 MAX_PIXELS = 64_000_000
@@ -83,13 +83,13 @@ def open_image(data: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image:
     return image
 
 
-def decode(data: bytes, at_least: int | None = None, fit: Fit = "letterbox") -> tuple[Pixels, tuple[int, int]]:
+def decode(data: bytes, at_least: int | None = None, mode: ResizeMode = "letterbox") -> tuple[Pixels, tuple[int, int]]:
     """Decodes an image to upright RGB.
 
     Args:
         data: JPEG, PNG, WebP, BMP, GIF (first frame) or TIFF.
         at_least: side of the square that the image will be fitted to: it may be decoded smaller, not below that.
-        fit: how it will be fitted, see `fit_to`.
+        mode: how it will be fitted, see `fit_to`.
 
     Returns:
         Pixels [H, W, 3] uint8 and the image's full upright size (height, width).
@@ -99,7 +99,7 @@ def decode(data: bytes, at_least: int | None = None, fit: Fit = "letterbox") -> 
     """
     image = open_image(data)
     height, width = image.height, image.width
-    ratio = scaled_by(height, width, at_least, fit) if at_least else 1
+    ratio = scaled_by(height, width, at_least, mode) if at_least else 1
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -123,27 +123,29 @@ def decode(data: bytes, at_least: int | None = None, fit: Fit = "letterbox") -> 
     return pixels, ((width, height) if turned else (height, width))
 
 
-def scaled_by(height: int, width: int, side: int, fit: Fit) -> int:
+def scaled_by(height: int, width: int, side: int, mode: ResizeMode) -> int:
     """The largest of 8, 4, 2, 1 by which an image may shrink in decoding and still cover the model's input."""
-    guide = max(height, width) if fit == "letterbox" else min(height, width)
+    guide = max(height, width) if mode == "letterbox" else min(height, width)
     return next(ratio for ratio in (8, 4, 2, 1) if guide >= ratio * side or ratio == 1)
 
 
-def fit_to(pixels: Pixels, size: tuple[int, int], side: int, fit: Fit) -> tuple[npt.NDArray[np.float32], Placement]:
+def fit_to(
+    pixels: Pixels, size: tuple[int, int], side: int, mode: ResizeMode
+) -> tuple[npt.NDArray[np.float32], Placement]:
     """Fits an image to a model's square input.
 
     Args:
         pixels: [H, W, 3] uint8, upright, as `decode` gives it.
         size: the image's full (height, width).
         side: of the model's input, in pixels.
-        fit: "letterbox" keeps the whole image, its longer side filling the input, grey below or to the right;
+        mode: "letterbox" keeps the whole image, its longer side filling the input, grey below or to the right;
             "crop" takes the largest square in the middle.
 
     Returns:
         [side, side, 3] float32 in 0..255, and where the image lies in it.
     """
     height, width = pixels.shape[:2]
-    if fit == "crop":
+    if mode == "crop":
         edge = min(height, width)
         top, left = (height - edge) // 2, (width - edge) // 2
         place = Placement(*size, height / edge, width / edge, -top / edge, -left / edge)

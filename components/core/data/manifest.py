@@ -6,17 +6,15 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from .. import files
 from ..errors import RecordsError
+from ..task import Task
 from .records import Example, read_examples
 
 FILE = "manifest.json"
 FORMAT_VERSION = 1
-
-Task = Literal["detection", "classification"]
-SPLITS = ("train", "val", "test")
 
 
 @dataclass(frozen=True)

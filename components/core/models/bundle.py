@@ -2,7 +2,7 @@
 
 model.json         task, classes, input, anchors, post-processing, training, digests: all but the weights
 1/                 a SavedModel in TensorFlow Serving's layout
-variants/NAME/     model.tflite and what it costs and keeps
+variants/NAME/     the file of a smaller or faster form
 samples/           a few images with known answers, for checks and the demo page
 """
 
@@ -19,45 +19,32 @@ import numpy as np
 from .. import config, files
 from ..data import images
 from ..data.boxes import Boxes
-from ..data.manifest import Task
 from ..errors import BundleError, ConfigError
+from ..task import Task
 from .anchors import AnchorSpec
+from .detection import PostProcess
 
 FILE = "model.json"
 FORMAT_VERSION = 1
 SAVED_MODEL = "1"
 VARIANTS = "variants"
-LITERT_FILE = "model.tflite"
 SAMPLES = "samples"
-
-
-@dataclass(frozen=True)
-class PostProcess:
-    """How a detector's raw output becomes objects.
-
-    Args:
-        score_threshold: objects below it are dropped before suppression.
-        iou_threshold: of two boxes of one class that overlap more, the lower score goes.
-        max_detections: objects kept an image.
-        candidates: best anchors an image that are looked at.
-    """
-
-    score_threshold: float = 0.05
-    iou_threshold: float = 0.5
-    max_detections: int = 100
-    candidates: int = 1000
 
 
 @dataclass(frozen=True)
 class Variant:
     """A smaller or faster form of the model.
 
-    Args:
-        bytes: size of its file.
+    Attributes:
+        engine: what runs it, a name of `engines.ENGINES` ("litert").
+        file: its file in variants/NAME/.
+        bytes: size of the file.
         metrics: what it keeps, on the split that the evaluation used.
         calibration: examples that set its ranges; 0 where it needs none.
     """
 
+    engine: str
+    file: str
     bytes: int
     metrics: dict[str, float]
     calibration: int = 0
@@ -78,30 +65,49 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class VisionSpec:
+    """What only a model of images has.
+
+    Attributes:
+        input_size: side of its square input, pixels; the model takes float32 [N, side, side, 3] in 0..255.
+        resize_mode: how an image comes into that square, see `images.fit_to`.
+        backbone: its name in TrainConfig.
+        anchors: of a detector.
+        post: a detector's post-processing.
+    """
+
+    input_size: int
+    resize_mode: images.ResizeMode
+    backbone: str
+    anchors: AnchorSpec | None = None
+    post: PostProcess | None = None
+
+
+@dataclass(frozen=True)
 class ModelCard:
     """Everything in model.json.
 
-    Args:
+    Attributes:
         name: of the model, as the registry and the server's routes call it.
-        input_size: side of its square input, pixels; the model takes float32 [N, side, side, 3] in 0..255.
-        fit: how an image comes into that square, see `images.fit_to`.
-        anchors, post: detection only.
+        task: what it answers.
+        classes: names; a label is an index into them.
+        vision: what only a model of images has.
+        parameters: weights in it.
         precision: of the SavedModel's weights.
         metrics: of training (loss, epochs, images/s …).
         training: the config that trained it.
         records_digest: names the content of the records.
         packages: versions that made it.
+        variants: smaller or faster forms, by name.
+        samples: images with known answers.
+        format_version: of model.json.
     """
 
     name: str
     task: Task
     classes: tuple[str, ...]
-    input_size: int
-    fit: images.Fit
-    backbone: str
+    vision: VisionSpec
     parameters: int
-    anchors: AnchorSpec | None = None
-    post: PostProcess | None = None
     precision: str = "float32"
     metrics: dict[str, float] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
@@ -130,7 +136,7 @@ class Bundle:
         return self.folder / SAVED_MODEL
 
     def variant_file(self, name: str) -> Path:
-        """The LiteRT file of a variant.
+        """The file of a variant.
 
         Raises:
             ConfigError: the bundle has no such variant; names the nearest.
@@ -141,7 +147,7 @@ class Bundle:
                     f"The bundle {self.folder} has no variants.", "Make some with `towpath run quantize`."
                 )
             raise ConfigError(f"The bundle has no variant '{name}'.", config.nearest(name, self.card.variants))
-        return self.folder / VARIANTS / name / LITERT_FILE
+        return self.folder / VARIANTS / name / self.card.variants[name].file
 
     def sample_bytes(self, sample: Sample) -> bytes:
         """The encoded image of a sample."""
@@ -162,19 +168,14 @@ def read(folder: str | Path) -> Bundle:
     folder = Path(folder)
     hint = "Give the model folder that `towpath run train` wrote."
     card = files.read_versioned(folder / FILE, FORMAT_VERSION, _card, BundleError, hint)
-    names = [*card.variants, *(sample.file for sample in card.samples)]
-    for name in names:
+    files_of_variants = (variant.file for variant in card.variants.values())
+    for name in (*card.variants, *files_of_variants, *(sample.file for sample in card.samples)):
         if Path(name).name != name or name in ("", ".", ".."):
             raise BundleError(f"{folder / FILE}: '{name}' is no plain file name.")
     return Bundle(folder, card)
 
 
 def _card(value: Mapping[str, Any]) -> ModelCard:
-    anchors, post = value["anchors"], value["post"]
-    if anchors:
-        anchors = AnchorSpec(
-            tuple(anchors["levels"]), anchors["size"], tuple(anchors["scales"]), tuple(anchors["ratios"])
-        )
     samples = tuple(
         Sample(item["file"], tuple(item["labels"]), tuple(tuple(box) for box in item["boxes"]))
         for item in value["samples"]
@@ -183,9 +184,17 @@ def _card(value: Mapping[str, Any]) -> ModelCard:
         **{
             **value,
             "classes": tuple(value["classes"]),
-            "anchors": anchors,
-            "post": PostProcess(**post) if post else None,
+            "vision": _vision(value["vision"]),
             "variants": {name: Variant(**variant) for name, variant in value["variants"].items()},
             "samples": samples,
         }
     )
+
+
+def _vision(value: Mapping[str, Any]) -> VisionSpec:
+    anchors, post = value["anchors"], value["post"]
+    if anchors:
+        anchors = AnchorSpec(
+            tuple(anchors["levels"]), anchors["size"], tuple(anchors["scales"]), tuple(anchors["ratios"])
+        )
+    return VisionSpec(**{**value, "anchors": anchors, "post": PostProcess(**post) if post else None})

@@ -9,7 +9,23 @@ import numpy.typing as npt
 
 from ..data import boxes as box_math
 from ..data.boxes import Boxes
-from .bundle import PostProcess
+
+
+@dataclass(frozen=True)
+class PostProcess:
+    """How a detector's raw output becomes objects.
+
+    Attributes:
+        score_threshold: objects below it are dropped before suppression.
+        iou_threshold: of two boxes of one class that overlap more, the lower score goes.
+        max_detections: objects kept per image.
+        candidates: best anchors per image that are considered.
+    """
+
+    score_threshold: float = 0.05
+    iou_threshold: float = 0.5
+    max_detections: int = 100
+    candidates: int = 1000
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from ..data import images
 from ..errors import BundleError
-from . import anchors, detection
+from . import anchors, detection, engines
 from .bundle import Bundle
 from .detection import Detections
-from .engines import base as engine
 
 
 @dataclass(frozen=True)
@@ -45,22 +44,24 @@ class Predictor:
 
     Args:
         bundle: the model.
-        variant, threads, copies: as for `engine.load`.
+        variant, threads, copies: as for `engines.load`.
     """
 
     def __init__(self, bundle: Bundle, variant: str | None = None, threads: int = 1, copies: int = 1) -> None:
         self.bundle = bundle
         self.card = bundle.card
-        self.engine = engine.load(bundle, variant, threads, copies)
+        self._vision = bundle.card.vision
+        self.variant = engines.variant_of(bundle, variant)
+        self.engine = engines.load(bundle, self.variant, threads, copies)
         if self.card.task == "detection":
-            if self.card.anchors is None or self.card.post is None:
+            if self._vision.anchors is None or self._vision.post is None:
                 raise BundleError(f"{bundle.folder}: a detector without anchors or post-processing.")
-            self._anchors = anchors.make(self.card.anchors, self.card.input_size)
+            self._anchors = anchors.make(self._vision.anchors, self._vision.input_size)
 
     def prepare(self, data: bytes) -> Prepared:
         """Decodes and fits one encoded image. Raises: ImageError."""
-        pixels, size = images.decode(data, self.card.input_size, self.card.fit)
-        return Prepared(*images.fit_to(pixels, size, self.card.input_size, self.card.fit))
+        pixels, size = images.decode(data, self._vision.input_size, self._vision.resize_mode)
+        return Prepared(*images.fit_to(pixels, size, self._vision.input_size, self._vision.resize_mode))
 
     def run(self, prepared: Sequence[Prepared]) -> list[Prediction]:
         """Answers prepared images in one batch."""
@@ -73,11 +74,11 @@ class Predictor:
         """Answers encoded images. Raises: ImageError for the first that cannot be read."""
         return self.run([self.prepare(data) for data in images])
 
-    def _answer(self, index: int, place: images.Placement, outputs: engine.Outputs) -> Prediction:
-        if self.card.post is None:
+    def _answer(self, index: int, place: images.Placement, outputs: engines.Outputs) -> Prediction:
+        if self._vision.post is None:
             return Prediction(place.height, place.width, scores=outputs["scores"][index])
         found = detection.postprocess(
-            outputs["scores"][index], outputs["box_deltas"][index], self._anchors, self.card.post
+            outputs["scores"][index], outputs["box_deltas"][index], self._anchors, self._vision.post
         )
         inside = Detections(place.to_image(found.boxes), found.scores, found.labels)
         return Prediction(place.height, place.width, detections=inside)

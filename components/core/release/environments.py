@@ -10,8 +10,8 @@ from typing import Any, get_args
 import yaml
 
 from .. import config
-from ..data.manifest import Task
 from ..errors import ConfigError
+from ..task import Task
 
 PACKAGED = Path(__file__).parents[2] / "promote" / "environments.yaml"
 KEYS = ("from", "evaluation", "checks", "approvals")

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from PIL import Image
 
 from ...core.data.boxes import areas
-from ...core.data.manifest import SPLITS
 from ...core.errors import MissingError
+from ...core.task import SPLITS
 from ..config import PrepareConfig
 from ..source import Item, Object, Source
 

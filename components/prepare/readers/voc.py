@@ -13,8 +13,8 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from ...core.data.manifest import SPLITS
 from ...core.errors import DataError
+from ...core.task import SPLITS
 from .. import splits
 from ..source import SUFFIXES, Item, Object, Problems, Source, image_item
 

@@ -146,7 +146,7 @@ async function stage({ width, height }) {
   const frame = $("frame");
   // The server reads kinds of images that a browser does not (TIFF): then the boxes lie on an empty frame.
   const image = $("image");
-  const seen = await images.decode().then(() => true, () => false);
+  const seen = await image.decode().then(() => true, () => false);
   // A small image is shown larger: its boxes could hardly be told apart.
   const longer = Math.max(image.naturalWidth, image.naturalHeight);
   image.style.width = seen && longer < SMALL ? `${(SMALL * image.naturalWidth) / longer}px` : "";

@@ -151,7 +151,7 @@ def test_split_lists_and_lists_of_trainval(voc: Path, tmp_path: Path) -> None:
     assert {name: split.examples for name, split in made.splits.items()} == {"train": 20, "test": 5}
 
 
-def test_boxes_turn_with_a_image_that_was_annotated_unturned(tmp_path: Path) -> None:
+def test_boxes_turn_with_an_image_that_was_annotated_unturned(tmp_path: Path) -> None:
     for orientation in (1, 5, 6, 7, 8):
         root = tmp_path / str(orientation)
         for size, name in (((40, 30), "stored"), ((30, 40), "shown")):

@@ -46,7 +46,7 @@ def test_turned_images_come_upright() -> None:
     assert Image.open(io.BytesIO(stored.image)).getexif().get(0x0112) is None
 
 
-def test_where_a_image_was_taken_is_not_kept() -> None:
+def test_where_an_image_was_taken_is_not_kept() -> None:
     exif = Image.Exif()
     exif.get_ifd(0x8825)[1] = "N"
     stored = to_store(_encoded("JPEG", exif=exif))

@@ -113,7 +113,7 @@ def test_status_is_in_tensorflow_servings_form(server: Served, path: str) -> Non
 def test_metadata_is_the_models_card(server: Served, bundles: tuple[Path, Path]) -> None:
     card = server.client.get("/v1/models/squares/metadata").json()
     assert card["classes"] == list(bundle.read(bundles[0]).card.classes)
-    assert card["post"]["score_threshold"] == 0.05
+    assert card["vision"]["post"]["score_threshold"] == 0.05
     assert len(card["samples"]) == 2
 
 

@@ -110,7 +110,7 @@ def image(tmp_path: Path) -> Path:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("way", ["choose", "drop", "paste"])
-def test_a_image_gets_the_boxes_that_the_api_gives(page: Page, server: Served, image: Path, way: str) -> None:
+def test_an_image_gets_the_boxes_that_the_api_gives(page: Page, server: Served, image: Path, way: str) -> None:
     if way == "choose":
         page.choose(image)
     else:

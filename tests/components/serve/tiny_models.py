@@ -15,7 +15,8 @@ from ai_edge_litert import schema_py_generated as schema
 
 from towpath.components.core.models import bundle
 from towpath.components.core.models.anchors import AnchorSpec
-from towpath.components.core.models.bundle import ModelCard, PostProcess, Sample, Variant
+from towpath.components.core.models.bundle import ModelCard, Sample, Variant, VisionSpec
+from towpath.components.core.models.detection import PostProcess
 
 CELL = 8
 SIDE = 64
@@ -36,12 +37,14 @@ def detector(folder: Path, name: str = "squares", samples: tuple[tuple[bytes, Sa
         name=name,
         task="detection",
         classes=("bright", "dark"),
-        input_size=SIDE,
-        fit="letterbox",
-        backbone="by hand",
+        vision=VisionSpec(
+            SIDE,
+            "letterbox",
+            "by hand",
+            AnchorSpec(levels=(3,), size=1.0, scales=(1.0,), ratios=(1.0,)),
+            PostProcess(score_threshold=0.05, max_detections=20),
+        ),
         parameters=0,
-        anchors=AnchorSpec(levels=(3,), size=1.0, scales=(1.0,), ratios=(1.0,)),
-        post=PostProcess(score_threshold=0.05, max_detections=20),
     )
     return _bundle(folder, card, graph.model({"scores": scores, "box_deltas": box_deltas}), samples)
 
@@ -57,9 +60,7 @@ def classifier(folder: Path, name: str = "colours", samples: tuple[tuple[bytes, 
         name=name,
         task="classification",
         classes=("red", "green", "blue"),
-        input_size=32,
-        fit="crop",
-        backbone="by hand",
+        vision=VisionSpec(32, "crop", "by hand"),
         parameters=0,
     )
     return _bundle(folder, card, graph.model({"scores": graph.softmax(logits)}), samples)
@@ -70,7 +71,7 @@ def fragile(folder: Path) -> Path:
     graph = _Graph(32)
     kernel = np.full((3, 32, 32, 3), 2e38 / (127.5 * 32 * 32 * 3), np.float32)
     logits = graph.reshape(graph.conv(graph.image, kernel, np.zeros(3, np.float32), 32), (1, 3))
-    card = ModelCard("fragile", "classification", ("a", "b", "c"), 32, "crop", "by hand", 0)
+    card = ModelCard("fragile", "classification", ("a", "b", "c"), VisionSpec(32, "crop", "by hand"), 0)
     return _bundle(folder, card, graph.model({"scores": graph.softmax(logits)}), ())
 
 
@@ -79,18 +80,21 @@ def poisoned(folder: Path) -> Path:
     graph = _Graph(32)
     kernel = np.zeros((3, 32, 32, 3), np.float32)
     logits = graph.reshape(graph.conv(graph.image, kernel, np.full(3, np.nan, np.float32), 32), (1, 3))
-    card = ModelCard("poisoned", "classification", ("a", "b", "c"), 32, "crop", "by hand", 0)
+    card = ModelCard("poisoned", "classification", ("a", "b", "c"), VisionSpec(32, "crop", "by hand"), 0)
     return _bundle(folder, card, graph.model({"scores": graph.softmax(logits)}), ())
 
 
 def _bundle(folder: Path, card: ModelCard, model: bytes, samples: tuple[tuple[bytes, Sample], ...]) -> Path:
-    file = folder / bundle.VARIANTS / "float32" / bundle.LITERT_FILE
+    file = folder / bundle.VARIANTS / "float32" / "model.tflite"
     file.parent.mkdir(parents=True)
     file.write_bytes(model)
     (folder / bundle.SAMPLES).mkdir()
     for data, sample in samples:
         (folder / bundle.SAMPLES / sample.file).write_bytes(data)
-    known = {"variants": {"float32": Variant(len(model), {})}, "samples": tuple(sample for _, sample in samples)}
+    known = {
+        "variants": {"float32": Variant("litert", "model.tflite", len(model), {})},
+        "samples": tuple(sample for _, sample in samples),
+    }
     bundle.write(ModelCard(**{**card.__dict__, **known}), folder)
     return folder
 

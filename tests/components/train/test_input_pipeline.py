@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from towpath.components.train.inputs import InputConfig
 
 from towpath.components.core.data import boxes as box_math
 from towpath.components.core.data import images, manifest
@@ -17,6 +16,7 @@ from towpath.components.core.models.anchors import AnchorSpec
 from towpath.components.prepare.config import PrepareConfig
 from towpath.components.prepare.prepare import prepare
 from towpath.components.train import input_pipeline
+from towpath.components.train.input_pipeline import InputConfig
 from towpath.components.train.losses import RetinaNetLoss
 
 
@@ -31,12 +31,14 @@ def encoded(height: int, width: int, kind: str, seed: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
-@pytest.mark.parametrize("fit", ["letterbox", "crop"])
+@pytest.mark.parametrize("mode", ["letterbox", "crop"])
 @pytest.mark.parametrize(("height", "width"), [(160, 160), (97, 211), (480, 640), (31, 20), (301, 700)])
-def test_training_sees_the_pixels_that_serving_does(kind: str, fit: images.Fit, height: int, width: int) -> None:
+def test_training_sees_the_pixels_that_serving_does(
+    kind: str, mode: images.ResizeMode, height: int, width: int
+) -> None:
     data, side = encoded(height, width, kind), 96
-    served, place = images.fit_to(*images.decode(data, side, fit), side, fit)
-    trained, scale, offset = input_pipeline.fitted(data, side, fit)
+    served, place = images.fit_to(*images.decode(data, side, mode), side, mode)
+    trained, scale, offset = input_pipeline.fitted(data, side, mode)
     assert np.abs(np.asarray(trained) - served).max() / 255 < 1e-5
     assert np.allclose(np.asarray(scale), [place.scale_y, place.scale_x], atol=1e-6)
     assert np.allclose(np.asarray(offset), [place.offset_y, place.offset_x], atol=1e-6)
@@ -94,7 +96,7 @@ def options(**changes: object) -> InputConfig:
     values = {
         "task": "detection",
         "size": 160,
-        "fit": "letterbox",
+        "resize_mode": "letterbox",
         "batch_size": 8,
         "seed": 3,
         "horizontal_flip": True,

@@ -42,7 +42,7 @@ def trained(once: Callable[..., Path], scenes: Path) -> Path:
 def test_a_detector_is_trained_and_its_bundle_says_what_it_is(trained: Path, scenes: Path) -> None:
     card = bundle.read(trained).card
     metrics = card.metrics
-    assert (card.name, card.task, len(card.classes), card.input_size) == ("digit-scenes", "detection", 10, 160)
+    assert (card.name, card.task, len(card.classes), card.vision.input_size) == ("digit-scenes", "detection", 10, 160)
     assert card.records_digest == manifest.read(scenes).digest
     assert metrics["epochs"] == 2
     assert metrics["images_per_second"] > 0

@@ -12,7 +12,7 @@ from towpath.components.core.data import boxes
 from towpath.components.core.errors import ConfigError, ShapeError
 from towpath.components.core.models import anchors, detection
 from towpath.components.core.models.anchors import AnchorSpec
-from towpath.components.core.models.bundle import PostProcess
+from towpath.components.core.models.detection import PostProcess
 
 
 def some_boxes(least: int = 0, most: int = 12) -> st.SearchStrategy[np.ndarray]:
