@@ -1,9 +1,9 @@
-"""Lays out what each environment holds, so that its server needs the folder and no registry.
+"""Lays out what is deployed to each environment, so that its server needs the folder and no registry.
 
     python export_environments.py /models
 
-writes /models/ENVIRONMENT/, with a bundle a model and a file `arguments`, the server's. An environment that holds
-nothing gets no folder; one that is there already is replaced whole.
+writes /models/ENVIRONMENT/, with a bundle per model and a file `arguments`, the server's. An environment to which
+nothing is deployed gets no folder; one that is there already is replaced whole.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ ARGUMENTS = "arguments"
 
 
 def export_environments(out: Path) -> dict[str, dict[str, str]]:
-    """Writes a folder an environment. Returns: environment -> model -> version."""
-    held = registry.environments()
-    for environment, models in held.items():
+    """Writes a folder per environment, and returns environment -> model -> version."""
+    deployed = registry.environments()
+    for environment, models in deployed.items():
         folder = out / environment
         work = files.partial(folder)
         shutil.rmtree(work, ignore_errors=True)
@@ -32,7 +32,7 @@ def export_environments(out: Path) -> dict[str, dict[str, str]]:
         versions = [word for version in models.values() for word in ("--version", version)]
         files.write_text(work / ARGUMENTS, " ".join([*bundles, *versions]) + "\n")
         files.publish(work, folder)
-    return held
+    return deployed
 
 
 if __name__ == "__main__":

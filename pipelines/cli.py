@@ -1,4 +1,4 @@
-"""The `towpath` command: its options, its help and how its errors are told."""
+"""The `towpath` command: its options, its help and how its errors are reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..components.core.errors import TowpathError
 from .commands import compile, console, doctor, environments, run, serve, services, submit
 
 EPILOG = (
-    "Exit codes: 0 done (a gate that holds a model is a result, not an error) · 1 a fault in Towpath · 2 a wrong "
+    "Exit codes: 0 done (a gate that rejects a model is a result, not an error) · 1 a bug in Towpath · 2 a wrong "
     "argument or setting · 3 input that cannot be used · 4 something this machine lacks · 5 a step of a pipeline "
     "failed · 75 trying again can help · 130 interrupted"
 )
@@ -34,7 +34,7 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise Interrupted("Interrupted.", "The same command goes on where it stopped.") from error
+            raise Interrupted("Interrupted.", "The same command resumes where it stopped.") from error
 
 
 app = typer.Typer(
@@ -60,10 +60,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error. It may stand anywhere on the line.")
+        bool, typer.Option("--debug", help="Show the traceback of an error. It may appear anywhere on the line.")
     ] = False,
 ) -> None:
     """From labelled images to a production API, one gate at a time."""
@@ -76,17 +76,19 @@ def main() -> None:
     try:
         app(args=arguments, prog_name="towpath")
     except TowpathError as error:
-        code = _tell(str(error), error, error.exit_code, debug)
+        code = _report_error(str(error), error, error.exit_code, debug)
     except Exception as error:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
-        text = f"{what}. This is a fault of Towpath."
-        code = _tell(text if debug else f"{text} Give the command again with --debug to see where.", error, 1, debug)
+        text = f"{what}. This is a bug in Towpath."
+        code = _report_error(
+            text if debug else f"{text} Run the command again with --debug for the traceback.", error, 1, debug
+        )
     else:
         return
     sys.exit(code)
 
 
-def _tell(message: str, error: BaseException, code: int, debug: bool) -> int:
+def _report_error(message: str, error: BaseException, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     console.stderr().print(Text.assemble(("Error: ", "bold red"), message))

@@ -10,7 +10,7 @@ from ..components.promote.component import promote as promote_step
 
 
 class Gate(NamedTuple):
-    """What a gate decided: "promote" or "hold", and why."""
+    """What a gate decided: "promote" or "reject", and why."""
 
     outcome: str
     reasons: str
@@ -21,29 +21,41 @@ def promote(
     name: str,
     version: str,
     environment: str,
+    environments: str = "",
     approvals: list = [],  # type: ignore[type-arg]  # noqa: B006
     deploy: dict = {},  # type: ignore[type-arg]  # noqa: B006
     check: dict = {},  # type: ignore[type-arg]  # noqa: B006
     promote: dict = {},  # type: ignore[type-arg]  # noqa: B006
 ) -> Gate:
-    """Brings a registered model into one environment, if the environment's rules let it in.
+    """Promotes a registered model to one environment, if the environment's rules are met.
 
     No task of it is cached: each acts on the world, or measures it.
 
     Args:
         name: the model's, in the registry.
         version: of the model.
-        environment: "demo", "app-demo", "staging" or "prod".
-        approvals: what people approved: "legal", "fit", "cost", "live".
+        environment: a name in the rules.
+        environments: the rules, as the text of an environments.yaml; "" for the packaged ones.
+        approvals: what people approved, names that the rules ask for.
         deploy, check, promote: that step's config, field -> value.
     """
-    deployed = deploy_step(name=name, version=version, environment=environment, config=deploy)
-    checked = check_step(name=name, version=version, environment=environment, url=deployed.outputs["url"], config=check)
+    deployed = deploy_step(
+        name=name, version=version, environment=environment, environments=environments, config=deploy
+    )
+    checked = check_step(
+        name=name,
+        version=version,
+        environment=environment,
+        url=deployed.outputs["url"],
+        environments=environments,
+        config=check,
+    )
     decision = promote_step(
         name=name,
         version=version,
         environment=environment,
         results=checked.outputs["results"],
+        environments=environments,
         approvals=approvals,
         config=promote,
     )

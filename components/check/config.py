@@ -5,21 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core import config
-from ..core.backends.base import BackendName
 
 
 @dataclass(frozen=True)
 class CheckConfig:
     """How checks are run.
 
-    Args:
-        environments: path of an environments.yaml; None for the packaged rules.
-        backend: what runs the version that serves now (the regression check asks it).
+    Attributes:
         timeout_seconds: for one answer; ten times what a large detector takes on a small machine.
     """
 
-    environments: str | None = None
-    backend: BackendName = "local"
     timeout_seconds: float = 20.0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The deploy step as KFP sees it."""
+"""KFP component for the deploy step."""
 
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ def deploy(
     name: str,
     version: str,
     environment: str,
+    environments: str = "",
     config: dict = {},  # type: ignore[type-arg]  # noqa: B006
 ) -> NamedTuple("Deployed", url=str):  # type: ignore[valid-type]
     """Starts a candidate beside what the environment serves; nothing that users see changes.
@@ -17,12 +18,14 @@ def deploy(
     Args:
         name: the model's, in the registry.
         version: of the model.
-        environment: "demo", "app-demo", "staging" or "prod".
+        environment: a name in the rules.
+        environments: the rules, as the text of an environments.yaml; "" for the packaged ones.
         config: fields of DeployConfig.
     """
     from towpath.components.core.config import load
+    from towpath.components.core.release.environments import parse
     from towpath.components.deploy.config import DeployConfig
     from towpath.components.deploy.deploy import deploy
 
-    url = deploy(name, version, environment, load(DeployConfig, config, "deploy"))
+    url = deploy(name, version, environment, parse(environments), load(DeployConfig, config, "deploy"))
     return (url,)

@@ -1,4 +1,4 @@
-"""The promote step as KFP sees it."""
+"""KFP component for the promote step."""
 
 from typing import NamedTuple
 
@@ -13,17 +13,19 @@ def promote(
     environment: str,
     results: Input[Metrics],
     decision: Output[Markdown],
+    environments: str = "",
     approvals: list = [],  # type: ignore[type-arg]  # noqa: B006
     config: dict = {},  # type: ignore[type-arg]  # noqa: B006
 ) -> NamedTuple("Decision", outcome=str, reasons=str):  # type: ignore[valid-type]
-    """Decides by the environment's rules whether the candidate enters it, carries it out and records it.
+    """Decides by the environment's rules whether the candidate is promoted to it, carries it out and records it.
 
     Args:
         name: the model's, in the registry.
         version: of the model.
-        environment: "demo", "app-demo", "staging" or "prod".
+        environment: a name in the rules.
         results: of the check step.
         decision: for readers.
+        environments: the rules, as the text of an environments.yaml; "" for the packaged ones.
         approvals: given with this run; they are recorded.
         config: fields of PromoteConfig.
     """
@@ -31,10 +33,12 @@ def promote(
 
     from towpath.components.core.config import load
     from towpath.components.core.release.check_results import read
+    from towpath.components.core.release.environments import parse
     from towpath.components.promote.config import PromoteConfig
     from towpath.components.promote.promote import promote
 
     settings = load(PromoteConfig, config, "promote")
-    found = promote(name, version, environment, read(Path(results.path)), approvals, settings)
+    checked = read(Path(results.path))
+    found = promote(name, version, environment, checked, approvals, parse(environments), settings)
     Path(decision.path).write_text(found.page, encoding="utf-8")
     return (found.outcome, "; ".join(found.reasons))

@@ -1,24 +1,18 @@
-"""Settings of the promote step. What may enter an environment is in environments.yaml."""
+"""Settings of the promote step. What may enter an environment is in its rules."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from ..core.backends.base import BackendName
 
 
 @dataclass(frozen=True)
 class PromoteConfig:
     """How a decision is carried out.
 
-    Args:
-        environments: path of an environments.yaml; None for the packaged rules.
-        backend: what runs the servers.
+    Attributes:
         port: fixed port of the environment's live server; None keeps the one that the system chose the first time.
     """
 
-    environments: str | None = None
-    backend: BackendName = "local"
     port: int | None = None
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The decision itself: what an environment's rules ask, beside what was found. It changes nothing."""
+"""The decision itself: what an environment's rules require, beside what was found. It changes nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def decide(
         before: the model's history in the previous environment; empty where there is none.
 
     Returns:
-        A finding a rule; the version may enter when all are met.
+        A finding per rule; the version may be promoted when all are met.
     """
     return [
         *_evaluation(rules, model),
@@ -45,15 +45,17 @@ def decide(
 
 def _evaluation(rules: Environment, model: Version) -> list[Finding]:
     found = []
-    for metric, least in rules.evaluation.get(model.task, {}).items():
+    for metric, minimum in rules.evaluation.get(model.task, {}).items():
         if metric not in model.metrics:
-            found.append(Finding("evaluation", False, f"{metric} was not evaluated (at least {least:.2f} is asked)"))
+            found.append(Finding("evaluation", False, f"{metric} was not evaluated (minimum {minimum:.2f} required)"))
             continue
         value = model.metrics[metric]
         # More digits where two would make 0.499 look like 0.50.
-        digits = 2 if f"{value:.2f}" != f"{least:.2f}" else 4
-        sign = ">=" if value >= least else "<"
-        found.append(Finding("evaluation", value >= least, f"{metric} {value:.{digits}f} {sign} {least:.{digits}f}"))
+        digits = 2 if f"{value:.2f}" != f"{minimum:.2f}" else 4
+        sign = ">=" if value >= minimum else "<"
+        found.append(
+            Finding("evaluation", value >= minimum, f"{metric} {value:.{digits}f} {sign} {minimum:.{digits}f}")
+        )
     return found
 
 
@@ -63,7 +65,7 @@ def _previous(rules: Environment, model: Version, before: list[Event]) -> list[F
     name = f"version {model.version}"
     for event in reversed(before):
         if event.action == "promote" and event.version == model.version:
-            return [Finding("previous", True, f"{name} entered {rules.previous} on {event.when}")]
+            return [Finding("previous", True, f"{name} was promoted to {rules.previous} on {event.when}")]
         if event.action == "rollback" and event.version == model.version:
             return [Finding("previous", True, f"{name} serves {rules.previous} again since {event.when}")]
         if event.action == "rollback" and event.previous == model.version:

@@ -13,7 +13,7 @@ def decision_page(
     outcome: str,
     model: Version,
     environment: str,
-    held: str | None,
+    deployed: str | None,
     url: str | None,
     findings: Sequence[Finding],
     results: Results,
@@ -21,10 +21,10 @@ def decision_page(
     """Markdown: the outcome in a line, every rule with what was found, approvals with who gave them, the checks."""
     what = f"{model.name} {model.version}"
     if outcome == "promote":
-        head, first = f"# {what} enters {environment}", f"It serves at {url}."
+        head, first = f"# {what} is promoted to {environment}", f"It serves at {url}."
     else:
-        head = f"# {what} does not enter {environment}"
-        first = f"{environment} goes on serving version {held}." if held else f"{environment} has not changed."
+        head = f"# {what} is not promoted to {environment}"
+        first = f"{environment} keeps serving version {deployed}." if deployed else f"{environment} has not changed."
     lines = [head, "", first, "", "| rule | met | found |", "|---|---|---|"]
     lines += [f"| {one.rule} | {'yes' if one.met else '**no**'} | {_cell(one.text)} |" for one in findings]
     if model.approvals:

@@ -12,8 +12,8 @@ import typer
 
 from ... import __version__
 from ...components.core import files
-from . import console, targets
-from .options import ImagePrefix, Tag, complete_target
+from . import console, rules, targets
+from .options import Environments, ImagePrefix, Tag, complete_target
 
 IMAGE_PREFIX = "towpath"
 _IMAGE = re.compile(rf"^(\s*image: ){IMAGE_PREFIX}/([\w.-]+):[\w.-]+$", re.MULTILINE)
@@ -32,6 +32,7 @@ def compile_(
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("compiled"),
+    environments: Environments = None,
     image_prefix: ImagePrefix = IMAGE_PREFIX,
     tag: Tag = __version__,
 ) -> None:
@@ -40,7 +41,8 @@ def compile_(
     [bold]towpath compile[/bold]
     [bold]towpath compile train --image-prefix registry.example.com/ml --tag 1.2[/bold]
     """
-    found = [targets.find(name) for name in names or targets.unique_names()]
+    chain = None if environments is None else rules.read(environments)
+    found = [targets.find(name, chain) for name in names or targets.unique_names()]
     written = {
         out / path: with_images(package(target.source), image_prefix, tag)
         for path, target in ((_path(target), target) for target in found)

@@ -23,7 +23,7 @@ from .options import AsJson
 
 PACKAGES = ("towpath", "kfp", "tensorflow", "tensorflow-cpu", "keras", "ai-edge-litert", "mlflow", "fastapi", "numpy")
 ENGINES = ("docker", "podman", "nerdctl")
-# A tool that does not answer within it is told as such.
+# A tool that does not answer within it is reported as such.
 SECONDS = 5
 
 
@@ -33,7 +33,7 @@ def add(app: typer.Typer) -> None:
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Say what this machine has: accelerators, versions, extras, container engine, cluster."""
+    """Show what this machine has: accelerators, versions, extras, container engine, cluster."""
     found = examine()
     if as_json:
         print(json.dumps(found))

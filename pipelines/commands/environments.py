@@ -1,4 +1,4 @@
-"""`towpath promote`, `rollback`, `status`: which model each environment holds, and how that changes."""
+"""`towpath promote`, `rollback`, `status`: which model is deployed to each environment, and how that changes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import typer
 from rich.text import Text
 
 from ...components.core.errors import ConfigError
-from ...components.core.release import environments
-from . import console, settings, targets
-from .options import Approvals, AsJson, Settings
+from ...components.core.release.environments import read as read_rules
+from . import console, rules, settings, targets
+from .options import Approvals, AsJson, Environments, Settings
 from .run import execute
 
 
@@ -25,7 +25,7 @@ def add(app: typer.Typer) -> None:
 
 def complete_environment(incomplete: str) -> list[str]:
     """The packaged rules' environments that begin so."""
-    return [name for name in environments.read() if name.startswith(incomplete)]
+    return [name for name in read_rules() if name.startswith(incomplete)]
 
 
 def promote(
@@ -35,26 +35,27 @@ def promote(
     to: Annotated[
         str,
         typer.Option(
-            "--to", metavar="ENVIRONMENT", autocompletion=complete_environment, help="demo, app-demo, staging or prod."
+            "--to", metavar="ENVIRONMENT", autocompletion=complete_environment, help="A name in the rules: demo …"
         ),
     ],
     approve: Approvals = None,
+    environments: Environments = None,
     set_: Settings = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of runs.")] = Path("runs"),
     as_json: AsJson = False,
 ) -> None:
-    """Bring a registered model into an environment, if its gate lets it in.
+    """Promote a registered model to an environment, if its gate is passed.
 
     [bold]towpath promote digit-scenes --to demo[/bold]
     [bold]towpath promote digit-scenes@3 --to prod --approve live[/bold]
     """
     name, at, version = model.partition("@")
     if not name or (at and not version):
-        raise ConfigError(f"'{model}' is no NAME@VERSION.", "Give digit-scenes@3, or digit-scenes for the newest.")
+        raise ConfigError(f"'{model}' is not NAME@VERSION.", "Give digit-scenes@3, or digit-scenes for the newest.")
     target = targets.find("promote")
     given = (f"name={name}", f"version={version}", f"environment={to}")
-    arguments = settings.arguments(target, settings.Words(None, tuple(set_ or ()), given, (), tuple(approve or ())))
-    environments.find(environments.read(arguments.get("promote", {}).get("environments")), to)
+    options = settings.CliOptions(None, tuple(set_ or ()), given, (), tuple(approve or ()), environments)
+    arguments = settings.arguments(target, options)
     from ...components.core.release import registry
 
     arguments["version"] = registry.get(name, version or None).version
@@ -63,34 +64,34 @@ def promote(
 
 def rollback(
     environment: Annotated[
-        str, typer.Argument(metavar="ENVIRONMENT", autocompletion=complete_environment, help="demo, staging, prod …")
+        str, typer.Argument(metavar="ENVIRONMENT", autocompletion=complete_environment, help="A name in the rules.")
     ],
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The model; needed where the environment holds several.")
+        str | None, typer.Argument(metavar="[NAME]", help="The model; needed where several are deployed.")
     ] = None,
+    environments: Environments = None,
 ) -> None:
-    """Bring back the version that an environment held before. Again: the one before that.
+    """Bring back the version that an environment served before. Again: the one before that.
 
     [bold]towpath rollback prod[/bold]
     """
     from ...components.promote.rollback import rollback as roll_back
 
-    environments.find(environments.read(), environment)
-    done = roll_back(environment, name)
+    done = roll_back(environment, rules.read(environments), name)
     print(f"{environment} serves version {done.to_version} again; version {done.from_version} was taken out.")
 
 
-def status(as_json: AsJson = False) -> None:
-    """Say which model each environment holds, since when, and whether it answers."""
+def status(environments: Environments = None, as_json: AsJson = False) -> None:
+    """Show which model is deployed to each environment, since when, and whether it answers."""
     from ...components.promote.status import status as rows
 
-    found = rows()
+    found = rows(rules.read(environments))
     if as_json:
         print(json.dumps([dataclasses.asdict(row) for row in found]))
         return
     out = console.stdout()
     if not found:
-        out.print("No environment holds a model. `towpath run train_to_prod` brings one there.")
+        out.print("Nothing is deployed. `towpath run train_to_prod` brings one there.")
         return
     table = console.table("environment", "model", "version", "url", "since", "health")
     for row in found:

@@ -1,4 +1,4 @@
-"""What a finished task says for itself in one line: its main figure."""
+"""A finished task in one line: its main figure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..runner import Artifact, TaskRun
 
-HOLD = "hold"
+REJECT = "reject"
 
 
 def step(task: TaskRun) -> str:
@@ -29,7 +29,7 @@ def title(task: TaskRun) -> str:
 
 
 def metrics(task: TaskRun) -> dict[str, Any]:
-    """Everything that the task's artifacts say in numbers and words."""
+    """All metadata of the task's artifacts that is a number or text."""
     found: dict[str, Any] = {}
     for value in task.outputs.values():
         if isinstance(value, Artifact):
@@ -66,8 +66,8 @@ def _quantize(task: TaskRun, found: Mapping[str, Any]) -> str:
 
 def _benchmark(task: TaskRun, found: Mapping[str, Any]) -> str:
     most = max((value for name, value in found.items() if name.endswith("_images_per_dollar")), default=None)
-    told = _listed(found, ("images_per_second", "{:,.0f} images/s"))
-    return told if most is None else f"{told}, {most:,.0f} images/$"
+    summary = _listed(found, ("images_per_second", "{:,.0f} images/s"))
+    return summary if most is None else f"{summary}, {most:,.0f} images/$"
 
 
 def _register(task: TaskRun, found: Mapping[str, Any]) -> str:
@@ -81,13 +81,13 @@ def _deploy(task: TaskRun, found: Mapping[str, Any]) -> str:
 def _check(task: TaskRun, found: Mapping[str, Any]) -> str:
     passed = {name.removesuffix(".passed"): bool(value) for name, value in found.items() if name.endswith(".passed")}
     failed = [name for name, good in passed.items() if not good]
-    told = f"failed: {', '.join(failed)}" if failed else f"{len(passed)} checks passed"
-    return ", ".join(part for part in (told, _listed(found, ("load.p99_ms", "p99 {:.0f} ms"))) if part)
+    summary = f"failed: {', '.join(failed)}" if failed else f"{len(passed)} checks passed"
+    return ", ".join(part for part in (summary, _listed(found, ("load.p99_ms", "p99 {:.0f} ms"))) if part)
 
 
 def _promote(task: TaskRun, found: Mapping[str, Any]) -> str:
-    if task.outputs["outcome"] == HOLD:
-        return f"held: {task.outputs['reasons']}"
+    if task.outputs["outcome"] == REJECT:
+        return f"rejected: {task.outputs['reasons']}"
     return "promoted"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -26,7 +27,17 @@ Arguments: TypeAlias = Annotated[
 ]
 Approvals: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--approve", metavar="NAMES", help="Approvals given by people, recorded: legal,fit,cost,live."),
+    typer.Option("--approve", metavar="NAMES", help="Approvals given by people, recorded: legal,fit …"),
+]
+Environments: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--environments",
+        metavar="FILE",
+        envvar="TOWPATH_ENVIRONMENTS",
+        show_envvar=True,
+        help="Rules of your own, in the form of environments.yaml.",
+    ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 ImagePrefix: TypeAlias = Annotated[

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ...components.core.errors import TowpathError
-from . import settings, targets
-from .options import Approvals, Arguments, AsJson, Data, Settings, complete_target
+from . import rules, settings, targets
+from .options import Approvals, Arguments, AsJson, Data, Environments, Settings, complete_target
 
 
 def add(app: typer.Typer) -> None:
@@ -38,13 +38,14 @@ def run(
         typer.Option("--input", metavar="NAME=FOLDER", help="An input artifact of a component, as records=FOLDER."),
     ] = None,
     approve: Approvals = None,
+    environments: Environments = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the run; the pipeline's if left out.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step, also those run before.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline or a component on this machine.
 
-    A step that ran before with the same inputs is not run again. An interrupted run goes on where it stopped when the
+    A step that ran before with the same inputs is not run again. An interrupted run resumes where it stopped when the
     same command is given.
 
     [bold]towpath run train_to_prod --data images --approve legal,fit,cost,live[/bold]
@@ -52,9 +53,11 @@ def run(
     [bold]towpath run prepare --data images --out prepared[/bold]
     [bold]towpath run components/train --input records=runs/latest/prepare/records[/bold]
     """
-    found = targets.find(target)
-    words = settings.Words(data, tuple(set_ or ()), tuple(argument or ()), tuple(input_ or ()), tuple(approve or ()))
-    execute(found.source, settings.arguments(found, words), out, name=name, cache=not no_cache, as_json=as_json)
+    found = targets.find(target, None if environments is None else rules.read(environments))
+    options = settings.CliOptions(
+        data, tuple(set_ or ()), tuple(argument or ()), tuple(input_ or ()), tuple(approve or ()), environments
+    )
+    execute(found.source, settings.arguments(found, options), out, name=name, cache=not no_cache, as_json=as_json)
 
 
 def execute(source: Any, arguments: dict[str, Any], out: Path, *, name: str | None, cache: bool, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""From the words on the command line to a pipeline's arguments, checked before anything runs."""
+"""From the options of the command line to a pipeline's arguments, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ import yaml
 
 from ...components.core.config import load, nearest
 from ...components.core.errors import ConfigError, DataError
+from ...components.core.release import environments
+from . import rules
 from .targets import STEPS, Target
 
 
 @dataclass(frozen=True)
-class Words:
+class CliOptions:
     """The options of `run` and `submit` that become arguments.
 
-    Args:
+    Attributes:
         data: labelled images: a folder, or a built-in set.
         settings: "step.key=value", each.
         arguments: "name=value", each.
         inputs: "name=FOLDER", each: input artifacts.
         approvals: "legal,fit", each.
+        environments: file of rules; None for the packaged ones.
     """
 
     data: str | None = None
@@ -34,9 +37,10 @@ class Words:
     arguments: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     approvals: tuple[str, ...] = ()
+    environments: Path | None = None
 
 
-def arguments(target: Target, words: Words) -> dict[str, Any]:
+def arguments(target: Target, options: CliOptions) -> dict[str, Any]:
     """The target's arguments.
 
     Raises:
@@ -44,20 +48,22 @@ def arguments(target: Target, words: Words) -> dict[str, Any]:
             required argument that is not given.
     """
     values: dict[str, Any] = {}
-    for word in words.arguments:
+    for word in options.arguments:
         name, text = _split(word, "-a", "name=value")
         _known(name, target.parameters, target, "argument")
         values[name] = _typed(text, target.parameters[name]["parameterType"])
-    if words.data is not None:
+    if options.data is not None:
         _known("data", target.parameters, target, "argument")
-        values["data"] = _place(words.data)
-        if "data_version" in target.parameters and Path(words.data).is_dir():
-            values.setdefault("data_version", _state(Path(words.data)))
-    if words.approvals:
+        values["data"] = _place(options.data)
+        if "data_version" in target.parameters and Path(options.data).is_dir():
+            values.setdefault("data_version", _state(Path(options.data)))
+    if options.approvals:
         _known("approvals", target.parameters, target, "argument")
-        values["approvals"] = [name.strip() for word in words.approvals for name in word.split(",") if name.strip()]
-    _set(target, words.settings, values)
-    for word in words.inputs:
+        values["approvals"] = [name.strip() for word in options.approvals for name in word.split(",") if name.strip()]
+    if "environments" in target.parameters:
+        _check_rules(options.environments, values)
+    _set(target, options.settings, values)
+    for word in options.inputs:
         name, folder = _split(word, "--input", "name=FOLDER")
         _known(name, target.artifacts, target, "input")
         if not Path(folder).exists():
@@ -83,7 +89,7 @@ def value(text: str) -> Any:
     try:
         return yaml.load(text, _Values)
     except yaml.YAMLError as error:
-        raise ConfigError(f"'{text}' is no value: {str(error).splitlines()[0]}.") from error
+        raise ConfigError(f"'{text}' is not a valid value: {str(error).splitlines()[0]}.") from error
 
 
 class _Values(yaml.SafeLoader):
@@ -102,6 +108,16 @@ _resolve("bool", "true|True|false|False", "tTfF", lambda text: text.lower() == "
 _resolve("null", "null|~", "n~", lambda text: None)
 _resolve("int", r"[-+]?[0-9]+", "-+0123456789", int)
 _resolve("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789", float)
+
+
+def _check_rules(file: Path | None, values: dict[str, Any]) -> None:
+    """Everything that the rules can refuse is refused now, not after a training."""
+    found = rules.read(file)
+    if file is not None:
+        values["environments"] = environments.text_of(file)
+    if "environment" in values:
+        environments.find(found, values["environment"])
+    rules.check_approvals(values.get("approvals", ()), found)
 
 
 def _set(target: Target, settings: Iterable[str], values: dict[str, Any]) -> None:
@@ -143,10 +159,10 @@ def _split(word: str, option: str, form: str) -> tuple[str, str]:
 
 
 def _known(name: str, names: Iterable[str], target: Target, what: str) -> None:
-    there = list(names)
-    if name not in there:
+    existing = list(names)
+    if name not in existing:
         raise ConfigError(
-            f"{target.name} has no {what} '{name}'.", nearest(name, there) if there else f"It has no {what}s."
+            f"{target.name} has no {what} '{name}'.", nearest(name, existing) if existing else f"It has no {what}s."
         )
 
 

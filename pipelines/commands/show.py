@@ -11,14 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...components.core.backends.local import services
+from ...components.core.backends.base import backend
+from ...components.core.release.environments import parse
 from ..runner import Artifact, Run, State, TaskRun
 from . import console, figures
 
 
 @dataclass
 class Lines:
-    """Tells a run on stderr as it goes, and keeps the run for what is said after it.
+    """Reports a run on stderr as it goes, and keeps the run for the summary after it.
 
     A task's own progress bars come between its two lines, so these are plain lines, not a live display.
     """
@@ -60,9 +61,10 @@ def summary(run: Run) -> None:
         out.print(Text(f"Note: {note}", "yellow"))
     out.print()
     for gate in gates(run):
-        if gate["outcome"] == figures.HOLD:
-            out.print(Text(f"{gate['environment']} holds {gate['model']}: {gate['reasons']}", "bold yellow"))
-            out.print("The environments from there on are as they were.")
+        if gate["outcome"] == figures.REJECT:
+            rejected = f"{gate['model']} was not promoted to {gate['environment']}: {gate['reasons']}"
+            out.print(Text(rejected, "bold yellow"))
+            out.print("That environment and those after it have not changed.")
     for environment, url in urls(run).items():
         out.print(Text(f"{environment:10} {url}"))
     if page := report(run):
@@ -97,16 +99,20 @@ def gates(run: Run) -> list[dict[str, str]]:
             "outcome": str(task.outputs["outcome"]),
             "reasons": str(task.outputs["reasons"]),
         }
-        for task in _ran(run)
-        if figures.step(task) == "promote" and task.state is State.SUCCEEDED
+        for task in _decided(run)
     ]
 
 
 def urls(run: Run) -> dict[str, str]:
-    """Where each environment answers that let the run's model in."""
-    entered = [gate["environment"] for gate in gates(run) if gate["outcome"] != figures.HOLD]
-    servers = {environment: services.live(environment) for environment in entered}
-    return {environment: server.url for environment, server in servers.items() if server}
+    """Where each environment answers that the run's model was promoted to."""
+    found = {}
+    for task in _decided(run):
+        environment = str(task.inputs["environment"])
+        entry = parse(str(task.inputs.get("environments", ""))).get(environment)
+        live = backend(entry.backend).live(environment) if entry else None
+        if live and task.outputs["outcome"] != figures.REJECT:
+            found[environment] = live.url
+    return found
 
 
 def report(run: Run) -> Path | None:
@@ -119,6 +125,10 @@ def report(run: Run) -> Path | None:
                 link.symlink_to(os.path.relpath(page.path, run.folder))
             return link
     return None
+
+
+def _decided(run: Run) -> list[TaskRun]:
+    return [task for task in _ran(run) if figures.step(task) == "promote" and task.state is State.SUCCEEDED]
 
 
 def _ran(run: Run) -> list[TaskRun]:

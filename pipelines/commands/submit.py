@@ -14,9 +14,9 @@ import typer
 
 from ... import __version__
 from ...components.core.errors import ConfigError, RetryError
-from . import console, settings, targets
+from . import console, rules, settings, targets
 from .compile import IMAGE_PREFIX, package, with_images
-from .options import Approvals, Arguments, AsJson, Data, ImagePrefix, Settings, Tag, complete_target
+from .options import Approvals, Arguments, AsJson, Data, Environments, ImagePrefix, Settings, Tag, complete_target
 
 
 def add(app: typer.Typer) -> None:
@@ -40,18 +40,21 @@ def submit(
     set_: Settings = None,
     argument: Arguments = None,
     approve: Approvals = None,
+    environments: Environments = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step, also those run before.")] = False,
     image_prefix: ImagePrefix = IMAGE_PREFIX,
     tag: Tag = __version__,
     as_json: AsJson = False,
 ) -> None:
-    """Run a pipeline on a Kubeflow cluster, and say where to watch it.
+    """Run a pipeline on a Kubeflow cluster, and show where to watch it.
 
     [bold]towpath submit train --host https://kubeflow.example.com/pipeline --data gs://bucket/images[/bold]
     """
-    target = targets.find(pipeline)
-    words = settings.Words(data, tuple(set_ or ()), tuple(argument or ()), (), tuple(approve or ()))
-    arguments = settings.arguments(target, words)
+    target = targets.find(pipeline, None if environments is None else rules.read(environments))
+    options = settings.CliOptions(
+        data, tuple(set_ or ()), tuple(argument or ()), (), tuple(approve or ()), environments
+    )
+    arguments = settings.arguments(target, options)
     text = with_images(package(target.source), image_prefix, tag)
     run = _send(text, arguments, host.rstrip("/"), namespace, experiment, name or target.name, no_cache)
     link = f"{host.rstrip('/')}/#/runs/details/{run}"
@@ -70,7 +73,7 @@ def _send(
     name: str,
     no_cache: bool,
 ) -> str:
-    """Creates the run. Returns: its id."""
+    """Creates the run and returns its id."""
     import kfp_server_api  # type: ignore[import-untyped]
     import urllib3
     from kfp.client import Client

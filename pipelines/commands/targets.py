@@ -12,6 +12,7 @@ from google.protobuf import json_format
 
 from ...components.core.config import nearest
 from ...components.core.errors import ConfigError, DataError
+from ...components.core.release.environments import Rules
 
 PIPELINES = ("train", "promote", "train-to-prod")
 STEPS = ("prepare", "train", "evaluate", "quantize", "benchmark", "register", "deploy", "check", "promote")
@@ -21,7 +22,7 @@ PREFIX = "components/"
 
 @dataclass(frozen=True)
 class Target:
-    """A pipeline or component, and what it can be told.
+    """A pipeline or component, and its inputs.
 
     Args:
         name: as the user wrote it, with hyphens.
@@ -48,29 +49,35 @@ def unique_names() -> list[str]:
     return [*PIPELINES, *(PREFIX + step for step in STEPS)]
 
 
-def find(name: str) -> Target:
+def find(name: str, rules: Rules | None = None) -> Target:
     """The pipeline, component or compiled file of that name.
 
     `train` and `promote` are pipelines, `components/train` and `components/promote` the steps.
 
+    Args:
+        name: with hyphens or underscores.
+        rules: the environments that `train-to-prod` goes through; None for the packaged ones.
+
     Raises:
-        ConfigError: there is none; names the nearest. DataError: a file that is not a compiled pipeline.
+        ConfigError: there is none; names the nearest.
+        DataError: a file that is not a compiled pipeline.
     """
     if name.endswith((".yaml", ".yml")):
         return _target(name, Path(name), None)
     plain = name.replace("_", "-")
     if plain in PIPELINES:
-        return _target(plain, pipeline(plain), None)
+        return _target(plain, pipeline(plain, rules), None)
     step = plain.removeprefix(PREFIX)
     if step in STEPS:
         return _target(plain, component(step), step)
     raise ConfigError(f"There is no pipeline or component '{name}'.", nearest(plain, names()))
 
 
-def pipeline(name: str) -> Any:
-    """The `@dsl.pipeline` of that name."""
-    module = name.replace("-", "_")
-    return getattr(importlib.import_module(f"...{module}", __name__), module)
+def pipeline(name: str, rules: Rules | None = None) -> Any:
+    """The `@dsl.pipeline` of that name, for these environments."""
+    attribute = name.replace("-", "_")
+    module = importlib.import_module(f"...{attribute}", __name__)
+    return getattr(module, attribute) if rules is None or not hasattr(module, "build") else module.build(rules)
 
 
 def component(step: str) -> Any:

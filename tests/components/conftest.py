@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 from PIL import Image
 
-from towpath.components.core.backends.local import services
+from towpath.components.core.backends.local import backend
 from towpath.components.core.models import bundle
 from towpath.components.core.models.bundle import Sample
 from towpath.components.core.release import mlflow_client, registry
@@ -125,7 +125,7 @@ def fresh_registry(own_home: Path, registry_template: Path) -> Path:
 def running(own_home: Path) -> Iterator[None]:
     """Ends every service that the test started, whatever happens in it."""
     yield
-    services.stop()
+    backend.stop()
 
 
 @pytest.fixture

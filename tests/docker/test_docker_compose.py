@@ -77,6 +77,6 @@ def test_environments_serve_what_they_hold_and_end_where_they_hold_nothing(
     assert answers == [answers[0]] * 3
     assert answers[0][0] == "1"
     assert [one["label"] for one in answers[0][1]] == ["bright", "dark"]
-    assert "prod holds no model" in compose("logs", "--no-color", "prod")
+    assert "no model is deployed to prod" in compose("logs", "--no-color", "prod")
     running = compose("ps", "--services", "--filter", "status=running").split()
     assert set(running) == set(PORTS)

@@ -26,7 +26,7 @@ def promote(name: str, version: str, environment: str, results: Input[Metrics]) 
 
     accuracy = results.metadata["accuracy"]
     decision = namedtuple("Decision", ["outcome", "reasons"])
-    return decision("promote", "") if accuracy >= 0.7 else decision("hold", f"accuracy {accuracy} is below 0.7")
+    return decision("promote", "") if accuracy >= 0.7 else decision("reject", f"accuracy {accuracy} is below 0.7")
 
 
 @dsl.component(base_image=IMAGE, install_kfp_package=False)

@@ -56,7 +56,7 @@ def test_doctor_tells_an_engine_that_does_not_answer(cli: Cli, tmp_path: Path, m
 
 
 def test_services_where_none_run(cli: Cli) -> None:
-    assert "No services run here." in cli("services").out
+    assert "No services are running." in cli("services").out
     assert json.loads(cli("services", "list", "--json").out) == []
     assert cli("services", "stop", "--all").out == "Nothing was running.\n"
     result = cli("services", "start", "demo")
@@ -68,7 +68,7 @@ def test_services_where_none_run(cli: Cli) -> None:
     ("words", "message"),
     [
         (["promote", "digits", "--to", "dmeo"], "There is no environment 'dmeo'. Did you mean 'demo'?"),
-        (["promote", "digits@", "--to", "demo"], "'digits@' is no NAME@VERSION."),
+        (["promote", "digits@", "--to", "demo"], "'digits@' is not NAME@VERSION."),
         (["rollback", "prd"], "There is no environment 'prd'. Did you mean 'prod'?"),
     ],
 )
@@ -80,7 +80,7 @@ def test_what_is_no_environment_or_version_is_named(cli: Cli, words: list[str], 
 
 @pytest.mark.slow
 def test_an_empty_registry(cli: Cli) -> None:
-    assert "No environment holds a model." in cli("status").out
+    assert "Nothing is deployed." in cli("status").out
     assert json.loads(cli("status", "--json").out) == []
     result = cli("promote", "digits", "--to", "demo")
     assert result.code == 2

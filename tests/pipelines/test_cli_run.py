@@ -56,7 +56,7 @@ def test_a_second_run_is_cached(cli: Cli, files: Path) -> None:
 def test_a_gate_that_holds_is_a_result(cli: Cli, files: Path) -> None:
     result = cli("run", "gate.yaml", "-a", "accuracy=0.5")
     assert result.code == 0
-    assert "demo holds digits version 1: accuracy 0.5 is below 0.7" in result.out
+    assert "digits version 1 was not promoted to demo: accuracy 0.5 is below 0.7" in result.out
     found = json.loads(cli("run", "gate.yaml", "-a", "accuracy=0.5", "--json").out)
     assert found["state"] == "succeeded"
     assert found["urls"] == {}
@@ -64,7 +64,7 @@ def test_a_gate_that_holds_is_a_result(cli: Cli, files: Path) -> None:
         {
             "environment": "demo",
             "model": "digits version 1",
-            "outcome": "hold",
+            "outcome": "reject",
             "reasons": "accuracy 0.5 is below 0.7",
         }
     ]
@@ -120,11 +120,11 @@ def test_a_wrong_command_is_one_message(cli: Cli, words: list[str], code: int, m
     assert result.out == ""
 
 
-def test_a_fault_of_ours_says_so(cli: Cli, tmp_path: Path) -> None:
+def test_a_bug_of_ours_says_so(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where the folder of runs should be")
     result = cli("run", "prepare", "--data", "digits")
     assert result.code == 1
-    assert "This is a fault of Towpath. Give the command again with --debug" in result.err
+    assert "This is a bug in Towpath. Run the command again with --debug" in result.err
     assert "Traceback" not in result.err
 
 
@@ -138,7 +138,7 @@ def test_interrupted_from_the_keyboard(files: Path) -> None:
             if "waiting" in line:
                 process.send_signal(signal.SIGINT)
     assert process.returncode == 130
-    assert "Error: Interrupted. The same command goes on where it stopped." in result
+    assert "Error: Interrupted. The same command resumes where it stopped." in result
     assert "Traceback" not in result
 
 

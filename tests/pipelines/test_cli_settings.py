@@ -9,7 +9,7 @@ import pytest
 
 from towpath.components.core.errors import ConfigError, DataError
 from towpath.pipelines.commands import settings, targets
-from towpath.pipelines.commands.settings import Words
+from towpath.pipelines.commands.settings import CliOptions
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_values_are_yaml(text: str, value: Any) -> None:
 
 
 def test_settings_are_gathered_by_step(train: targets.Target) -> None:
-    words = Words(settings=("train.epochs=2", "prepare.shard_mb=1.5", "train.backbone=small", "train.epochs=3"))
+    words = CliOptions(settings=("train.epochs=2", "prepare.shard_mb=1.5", "train.backbone=small", "train.epochs=3"))
     assert settings.arguments(train, words) == {
         "train": {"epochs": 3, "backbone": "small"},
         "prepare": {"shard_mb": 1.5},
@@ -54,19 +54,19 @@ def test_settings_are_gathered_by_step(train: targets.Target) -> None:
 
 
 def test_settings_add_to_a_whole_config(train: targets.Target) -> None:
-    words = Words(arguments=("train={epochs: 1, backbone: small}",), settings=("train.epochs=2",))
+    words = CliOptions(arguments=("train={epochs: 1, backbone: small}",), settings=("train.epochs=2",))
     assert settings.arguments(train, words) == {"train": {"epochs": 2, "backbone": "small"}}
 
 
 def test_a_component_alone_takes_its_config(tmp_path: Path) -> None:
     found = settings.arguments(
-        targets.find("components/train"), Words(settings=("train.epochs=2",), inputs=(f"records={tmp_path}",))
+        targets.find("components/train"), CliOptions(settings=("train.epochs=2",), inputs=(f"records={tmp_path}",))
     )
     assert found == {"config": {"epochs": 2}, "records": str(tmp_path)}
 
 
 def test_text_stays_text() -> None:
-    words = Words(arguments=("name=digits", "version=3", "environment=demo"), approvals=("legal,fit", "cost"))
+    words = CliOptions(arguments=("name=digits", "version=3", "environment=demo"), approvals=("legal,fit", "cost"))
     assert settings.arguments(targets.find("promote"), words) == {
         "name": "digits",
         "version": "3",
@@ -78,14 +78,14 @@ def test_text_stays_text() -> None:
 def test_a_folder_is_made_absolute(train: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "images").mkdir()
-    assert settings.arguments(train, Words(data="images"))["data"] == str(tmp_path / "images")
+    assert settings.arguments(train, CliOptions(data="images"))["data"] == str(tmp_path / "images")
     for other in ("digits", "gs://bucket/images", "not-there"):
-        assert settings.arguments(train, Words(data=other)) == {"data": other}
+        assert settings.arguments(train, CliOptions(data=other)) == {"data": other}
 
 
 def test_a_folder_that_changed_has_another_version(train: targets.Target, tmp_path: Path) -> None:
     def version() -> object:
-        return settings.arguments(train, Words(data=str(tmp_path)))["data_version"]
+        return settings.arguments(train, CliOptions(data=str(tmp_path)))["data_version"]
 
     seen = [version()]
     (tmp_path / "a.jpg").write_bytes(b"one")
@@ -97,28 +97,55 @@ def test_a_folder_that_changed_has_another_version(train: targets.Target, tmp_pa
     assert len({*seen}) == 4
     assert version() == seen[-1]
     assert (
-        settings.arguments(train, Words(data=str(tmp_path), arguments=("data_version=mine",)))["data_version"] == "mine"
+        settings.arguments(train, CliOptions(data=str(tmp_path), arguments=("data_version=mine",)))["data_version"]
+        == "mine"
     )
+
+
+def test_rules_of_ones_own_travel_as_text(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("lab: {checks: {health: {}}, approvals: [ethics]}\n")
+    promote = targets.find("promote")
+    given = ("name=digits", "version=3", "environment=lab")
+    options = CliOptions(arguments=given, approvals=("ethics",), environments=file)
+    assert settings.arguments(promote, options)["environments"] == file.read_text()
+    assert "environments" not in settings.arguments(promote, CliOptions(arguments=(*given[:2], "environment=demo")))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lab: {checks: {helth: {}}}", "rules.yaml: 'lab.checks' has no key 'helth'. Did you mean 'health'?"),
+        ("lab: {backend: lokal}", "rules.yaml: There is no backend 'lokal'. Did you mean 'local'?"),
+        ("lab: {approvals: [ethics]}", "No environment asks for the approval 'ethic'. Did you mean 'ethics'?"),
+    ],
+)
+def test_rules_are_refused_before_anything_runs(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        settings.arguments(targets.find("train_to_prod"), CliOptions(approvals=("ethic",), environments=file))
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (Words(settings=("train.epoch=2",)), "'train.epoch' is no setting of train. Did you mean 'epochs'?"),
-        (Words(settings=("tarin.epochs=2",)), "train has no step 'tarin'. Did you mean 'train'?"),
-        (Words(settings=("train.epochs=two",)), "'train.epochs' is 'two': it must be of type int."),
-        (Words(settings=("train.epochs=0",)), "'epochs' is 0: it must be at least 1."),
-        (Words(settings=("epochs=2",)), "it must be step.key=value"),
-        (Words(settings=("train.epochs",)), "it must be step.key=value"),
-        (Words(settings=("train.epochs=[",)), "'[' is no value"),
-        (Words(arguments=("dat=x",)), "train has no argument 'dat'. Did you mean 'data'?"),
-        (Words(arguments=("train={epoch: 1}",)), "'train.epoch' is no setting of train."),
-        (Words(arguments=("train=3",)), "argument 'train' is 3: it must be a map, as in -a 'train={key: value}'"),
-        (Words(approvals=("legal",)), "train has no argument 'approvals'."),
-        (Words(inputs=("records=.",)), "train has no input 'records'. It has no inputs."),
+        (CliOptions(settings=("train.epoch=2",)), "'train.epoch' is no setting of train. Did you mean 'epochs'?"),
+        (CliOptions(settings=("tarin.epochs=2",)), "train has no step 'tarin'. Did you mean 'train'?"),
+        (CliOptions(settings=("train.epochs=two",)), "'train.epochs' is 'two': it must be of type int."),
+        (CliOptions(settings=("train.epochs=0",)), "'epochs' is 0: it must be at least 1."),
+        (CliOptions(settings=("epochs=2",)), "it must be step.key=value"),
+        (CliOptions(settings=("train.epochs",)), "it must be step.key=value"),
+        (CliOptions(settings=("train.epochs=[",)), "'[' is not a valid value"),
+        (CliOptions(arguments=("dat=x",)), "train has no argument 'dat'. Did you mean 'data'?"),
+        (CliOptions(arguments=("train={epoch: 1}",)), "'train.epoch' is no setting of train."),
+        (CliOptions(arguments=("train=3",)), "argument 'train' is 3: it must be a map, as in -a 'train={key: value}'"),
+        (CliOptions(approvals=("legal",)), "train has no argument 'approvals'."),
+        (CliOptions(inputs=("records=.",)), "train has no input 'records'. It has no inputs."),
     ],
 )
-def test_what_is_wrong_is_named(train: targets.Target, words: Words, message: str) -> None:
+def test_what_is_wrong_is_named(train: targets.Target, words: CliOptions, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         settings.arguments(train, words)
     assert message in str(error.value)
@@ -126,16 +153,16 @@ def test_what_is_wrong_is_named(train: targets.Target, words: Words, message: st
 
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(ConfigError, match=r"components/evaluate needs model, records. Give --input model=FOLDER"):
-        settings.arguments(targets.find("components/evaluate"), Words())
+        settings.arguments(targets.find("components/evaluate"), CliOptions())
     with pytest.raises(ConfigError, match=r"promote needs .*version.* -a version=VALUE"):
-        settings.arguments(targets.find("promote"), Words(arguments=("name=a", "environment=demo")))
+        settings.arguments(targets.find("promote"), CliOptions(arguments=("name=a", "environment=demo")))
     with pytest.raises(ConfigError, match=r"prepare needs data. Give --data FOLDER."):
-        settings.arguments(targets.find("prepare"), Words())
+        settings.arguments(targets.find("prepare"), CliOptions())
 
 
 def test_an_input_must_be_there() -> None:
     with pytest.raises(DataError, match="'nowhere' does not exist"):
-        settings.arguments(targets.find("components/train"), Words(inputs=("records=nowhere",)))
+        settings.arguments(targets.find("components/train"), CliOptions(inputs=("records=nowhere",)))
 
 
 @pytest.mark.parametrize("name", ["train_to_prod", "train-to-prod"])

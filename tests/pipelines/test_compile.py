@@ -11,6 +11,9 @@ import pytest
 import yaml
 
 from towpath import __version__
+from towpath.components.core.release import environments
+from towpath.pipelines.commands import targets
+from towpath.pipelines.commands.compile import package
 from towpath.pipelines.commands.targets import STEPS
 
 HEAVY = ("tensorflow", "keras", "mlflow", "fastapi", "uvicorn", "sklearn", "matplotlib")
@@ -49,7 +52,7 @@ def test_pipelines_have_their_names_and_inputs(compiled: Path) -> None:
         # kfp's loader would take a component of the pipeline's name for the pipeline.
         assert f"comp-{name}" not in spec["components"]
     inputs = _read(compiled / "train-to-prod.yaml")["root"]["inputDefinitions"]["parameters"]
-    assert set(inputs) == {"data", "data_version", "approvals", *STEPS}
+    assert set(inputs) == {"data", "data_version", "environments", "approvals", *STEPS}
     assert inputs["data"]["defaultValue"] == "digit-scenes"
     assert all(inputs[step]["defaultValue"] == {} for step in STEPS)
 
@@ -87,6 +90,17 @@ def test_what_acts_on_the_world_is_never_cached(compiled: Path) -> None:
 
 def test_each_gate_opens_the_next(compiled: Path) -> None:
     spec = _read(compiled / "train-to-prod.yaml")
+    assert _gates(spec) == (["demo", "app-demo", "staging", "prod"], ["== 'promote'"] * 3)
+
+
+def test_the_chain_of_gates_is_that_of_the_rules() -> None:
+    rules = environments.parse("lab: {}\npilot: {from: lab}")
+    spec = yaml.safe_load(package(targets.find("train_to_prod", rules).source))
+    assert _gates(spec) == (["lab", "pilot"], ["== 'promote'"])
+
+
+def _gates(spec: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The environments in the order of their gates, and what each gate but the last has to say to open the next."""
     dag, opened, entered = spec["root"]["dag"], [], []
     while True:
         gates = [task for task in dag["tasks"].values() if "environment" in task["inputs"].get("parameters", {})]
@@ -96,8 +110,7 @@ def test_each_gate_opens_the_next(compiled: Path) -> None:
             break
         opened.append(inner[0]["triggerPolicy"]["condition"].rpartition("]")[2].strip())
         dag = spec["components"][inner[0]["componentRef"]["name"]]["dag"]
-    assert entered == ["demo", "app-demo", "staging", "prod"]
-    assert opened == ["== 'promote'"] * 3
+    return entered, opened
 
 
 def test_images_hold_the_package(compiled: Path) -> None:

@@ -1,7 +1,7 @@
 """Decisions about environments, kept as MLflow runs: what was decided, on which evidence, by whom and when.
 
 A run is begun before anything changes and ended when all is done, so a record that says "promoted" is true, and one
-that was killed in between stays visible as unfinished until the same decision is repeated (which goes on with it) or
+that was killed in between stays visible as unfinished until the same decision is repeated (which continues it) or
 another one for that environment takes its place.
 """
 
@@ -20,7 +20,7 @@ from .mlflow_client import client
 
 EXPERIMENT = "towpath/promotions"  # no model's name can hold a slash
 
-Action = Literal["promote", "hold", "rollback"]
+Action = Literal["promote", "reject", "rollback"]
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Event:
     """One entry of an environment's history.
 
     Args:
-        action: "promote", "hold" (nothing changed) or "rollback".
+        action: "promote", "reject" (nothing changed) or "rollback".
         version: the version that the decision was about; for a rollback the one that serves again.
-        previous: the version that the environment held before; None for the first.
+        previous: the version that was deployed before; None for the first.
         when: UTC, ISO 8601.
     """
 
@@ -46,7 +46,11 @@ class Event:
 
 
 def begin(action: Action, name: str, version: str, environment: str, previous: str | None, reasons: list[str]) -> str:
-    """Begins a record, or goes on with the same one that was killed. Returns: the run's id."""
+    """Begins a record, or continues the same one that was killed.
+
+    Returns:
+        The run's id.
+    """
     tags = {"action": action, "model": name, "version": version, "environment": environment}
     with client() as mlflow:
         experiment = mlflow_client.experiment(mlflow, EXPERIMENT)
@@ -98,13 +102,13 @@ def history(environment: str, name: str | None = None) -> list[Event]:
 
 
 def deployment_history(events: list[Event]) -> list[str]:
-    """The versions that a model's events leave behind, the one held now last.
+    """The versions that a model's events leave behind, the one deployed now last.
 
     A rollback takes away what came after its version, so rolling back twice goes back by two.
     """
     stack: list[str] = []
     for event in events:
-        if event.action == "hold":
+        if event.action == "reject":
             continue
         if event.action == "rollback" and event.version in stack:
             del stack[stack.index(event.version) + 1 :]

@@ -1,8 +1,8 @@
-"""The environments' rules: what may enter each, read from environments.yaml and refused where it is not understood."""
+"""The environments' rules: what may enter each and what it runs on, read from environments.yaml."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -13,135 +13,95 @@ from .. import config
 from ..errors import ConfigError
 from ..task import Task
 
-PACKAGED = Path(__file__).parents[2] / "promote" / "environments.yaml"
-KEYS = ("from", "evaluation", "checks", "approvals")
-
-
-@dataclass(frozen=True)
-class Health:
-    """The server says that it is ready and reports the version."""
-
-
-@dataclass(frozen=True)
-class Smoke:
-    """An image is answered, a broken one refused, the demo page drawn."""
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """Sample images with known answers.
-
-    Args:
-        of_evaluated: least share of right answers, as a part of the evaluated metric (map50 or accuracy).
-    """
-
-    of_evaluated: float = 0.5
-
-    def __post_init__(self) -> None:
-        config.at_least("of_evaluated", self.of_evaluated, 0)
-
-
-@dataclass(frozen=True)
-class Regression:
-    """The same images to the candidate and to what serves now.
-
-    Args:
-        agreement: least share of answers that are the same.
-    """
-
-    agreement: float = 0.7
-
-    def __post_init__(self) -> None:
-        config.at_least("agreement", self.agreement, 0)
-
-
-@dataclass(frozen=True)
-class Load:
-    """A short test under load: each connection sends its next image when the last one is answered.
-
-    Args:
-        connections: at the same time.
-        seconds: that it lasts.
-        p99_ms: most milliseconds for 99 of 100 requests.
-        errors: most requests that may fail.
-    """
-
-    connections: int = 4
-    seconds: float = 3.0
-    p99_ms: float = 2000.0
-    errors: int = 0
-
-    def __post_init__(self) -> None:
-        config.at_least("connections", self.connections, 1)
-        config.at_least("seconds", self.seconds, 0.1)
-        config.at_least("p99_ms", self.p99_ms, 1)
-        config.at_least("errors", self.errors, 0)
-
-
-Limits = Health | Smoke | Predictions | Regression | Load
-# By name, in the order in which they run: without health, no other has a meaning.
-CHECKS: dict[str, type[Limits]] = {
-    "health": Health,
-    "predictions": Predictions,
-    "regression": Regression,
-    "smoke": Smoke,
-    "load": Load,
-}
+PACKAGED = Path(__file__).with_name("environments.yaml")
+KEYS = ("backend", "from", "evaluation", "checks", "approvals")
 
 
 @dataclass(frozen=True)
 class Environment:
     """The rules of one environment.
 
-    Args:
+    Attributes:
+        name: of the environment.
+        backend: what runs its servers, a name of `backends.base.BACKENDS`.
         previous: the environment that must hold, or have held, the version; None for the first.
-        evaluation: task -> metric -> least value.
-        checks: name -> limits, in the order in which they run.
+        evaluation: task -> metric -> minimum.
+        checks: kind -> its limits, as they are written; the check step knows the kinds.
         approvals: what people have to approve.
     """
 
     name: str
+    backend: str = "local"
     previous: str | None = None
     evaluation: dict[str, dict[str, float]] = field(default_factory=dict)
-    checks: dict[str, Limits] = field(default_factory=dict)
+    checks: dict[str, dict[str, Any]] = field(default_factory=dict)
     approvals: tuple[str, ...] = ()
 
 
+# By name, in the order in which a model goes through them.
 Rules = dict[str, Environment]
 
 
 def read(path: str | Path | None = None) -> Rules:
-    """Reads the rules.
+    """Reads the rules from a file.
 
     Args:
         path: an environments.yaml; None for the packaged one.
 
-    Returns:
-        Environment by name, in the order in which a model goes through them.
-
     Raises:
-        ConfigError: no such file, no YAML, a key that is none (with the nearest right one), a value that does not fit.
+        ConfigError: no such file, or what `parse` raises; it names the file.
     """
     file = Path(path) if path is not None else PACKAGED
+    return parse(text_of(file), str(file))
+
+
+def text_of(file: Path) -> str:
+    """The text of a file of rules, as the pipelines' argument `environments` takes it.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
     try:
-        value = yaml.safe_load(file.read_text(encoding="utf-8"))
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{file}: the environments' rules cannot be read ({error.strerror}).") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: the environments' rules are no YAML ({error}).") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: the environments' rules are not UTF-8 ({error}).") from error
+
+
+def parse(text: str, where: str = "environments") -> Rules:
+    """The rules that a text holds.
+
+    Args:
+        text: YAML in the form of environments.yaml; "" for the packaged rules.
+        where: what messages call it.
+
+    Raises:
+        ConfigError: not YAML, an unknown key (with the nearest right one), or a value that does not fit.
+    """
+    if not text:
+        return read()
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{where}: the environments' rules are not YAML ({error}).") from error
     rules: Rules = {}
     try:
         for name, entry in _mapping(value, "the file").items():
             rules[name] = _environment(name, _mapping(entry, name), list(rules))
     except ConfigError as error:
-        raise ConfigError(f"{file}: {error}") from error
+        raise ConfigError(f"{where}: {error}") from error
     if not rules:
-        raise ConfigError(f"{file}: there is no environment in it.")
+        raise ConfigError(f"{where}: there is no environment in it.")
     return rules
 
 
 def find(rules: Rules, name: str) -> Environment:
-    """The rules of one environment. Raises: ConfigError with the nearest name."""
+    """The rules of one environment.
+
+    Raises:
+        ConfigError: there is none of that name; names the nearest.
+    """
     if name not in rules:
         raise ConfigError(f"There is no environment '{name}'.", config.nearest(name, rules))
     return rules[name]
@@ -152,34 +112,31 @@ def _environment(name: str, entry: Mapping[str, Any], before: list[str]) -> Envi
     previous = entry.get("from")
     if previous is not None and previous not in before:
         raise ConfigError(f"'{name}.from' is {previous!r}: it must be an environment that stands before it.")
+    backend = entry.get("backend", Environment.backend)
+    if not isinstance(backend, str):
+        raise ConfigError(f"'{name}.backend' is {backend!r}: it must be the name of a backend.")
     evaluation = _mapping(entry.get("evaluation"), f"{name}.evaluation")
     _known(evaluation, get_args(Task), f"{name}.evaluation")
     checks = _mapping(entry.get("checks"), f"{name}.checks")
-    _known(checks, CHECKS, f"{name}.checks")
-    if checks and "health" not in checks:
-        raise ConfigError(f"'{name}.checks' has no 'health': no other check has a meaning without it.")
     approvals = entry.get("approvals") or []
     if not isinstance(approvals, list) or not all(isinstance(what, str) for what in approvals):
         raise ConfigError(f"'{name}.approvals' is {approvals!r}: it must be a list of names.")
     return Environment(
         name,
+        backend,
         previous,
-        {task: _minimums(least, f"{name}.evaluation.{task}") for task, least in evaluation.items()},
-        {
-            check: config.load(kind, _mapping(checks[check], f"{name}.checks.{check}"), f"{name}.checks.{check}")
-            for check, kind in CHECKS.items()
-            if check in checks
-        },
+        {task: _minimums(value, f"{name}.evaluation.{task}") for task, value in evaluation.items()},
+        {kind: _mapping(limits, f"{name}.checks.{kind}") for kind, limits in checks.items()},
         tuple(approvals),
     )
 
 
 def _minimums(value: Any, where: str) -> dict[str, float]:
     minimums = _mapping(value, where)
-    for metric, least in minimums.items():
-        if isinstance(least, bool) or not isinstance(least, (int, float)):
-            raise ConfigError(f"'{where}.{metric}' is {least!r}: it must be a number.")
-    return {metric: float(least) for metric, least in minimums.items()}
+    for metric, minimum in minimums.items():
+        if isinstance(minimum, bool) or not isinstance(minimum, (int, float)):
+            raise ConfigError(f"'{where}.{metric}' is {minimum!r}: it must be a number.")
+    return {metric: float(minimum) for metric, minimum in minimums.items()}
 
 
 def _mapping(value: Any, where: str) -> dict[str, Any]:
@@ -190,7 +147,7 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def _known(entry: Mapping[str, Any], names: Any, where: str) -> None:
+def _known(entry: Mapping[str, Any], names: Iterable[str], where: str) -> None:
     for key in entry:
         if key not in names:
             raise ConfigError(f"'{where}' has no key '{key}'.", config.nearest(key, names))

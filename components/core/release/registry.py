@@ -1,4 +1,4 @@
-"""The model registry: versions with their bundles, who approved them, and which version each environment holds.
+"""The model registry: versions with their bundles, who approved them, and which is deployed to each environment.
 
 A thin typed layer over MLflow. An environment is an alias of the registered model; an approval is a tag of the version;
 the bundle lies among the artifacts of the run that registered it.
@@ -115,22 +115,22 @@ def names() -> list[str]:
 
 
 def environments() -> dict[str, dict[str, str]]:
-    """Which version of each model every environment holds: environment -> model -> version."""
-    held: dict[str, dict[str, str]] = {}
+    """Which version of each model is deployed where: environment -> model -> version."""
+    deployed: dict[str, dict[str, str]] = {}
     with client() as mlflow:
         for model in _models(mlflow):
             for environment, version in model.aliases.items():
-                held.setdefault(environment, {})[model.name] = str(version)
-    return held
+                deployed.setdefault(environment, {})[model.name] = str(version)
+    return deployed
 
 
-def held(name: str, environment: str) -> str | None:
-    """The version of a model that an environment holds, as recorded."""
+def deployed_version(name: str, environment: str) -> str | None:
+    """The version of a model that is deployed to an environment, as recorded."""
     return environments().get(environment, {}).get(name)
 
 
 def set_deployed_version(name: str, version: str, environment: str) -> None:
-    """Records that an environment holds this version from now on."""
+    """Records that this version is deployed to an environment from now on."""
     with client() as mlflow:
         mlflow.set_registered_model_alias(name, environment, version)
 

@@ -43,5 +43,5 @@ def test_from_a_bundle_to_a_decision(
         approvals=["legal"],
         config={},
     )
-    assert (outcome, reasons) == ("hold", "accuracy 0.60 < 0.70")
-    assert Path(decision.path).read_text().startswith("# colours 1 does not enter demo")
+    assert (outcome, reasons) == ("reject", "accuracy 0.60 < 0.70")
+    assert Path(decision.path).read_text().startswith("# colours 1 is not promoted to demo")

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx
 import pytest
 
 from towpath.components.check.check import check
 from towpath.components.check.config import CheckConfig
-from towpath.components.core.backends.local import services
+from towpath.components.core.backends.local import backend
 from towpath.components.core.errors import ConfigError
-from towpath.components.core.release import decisions, mlflow_client, registry
+from towpath.components.core.release import decisions, environments, mlflow_client, registry
 from towpath.components.core.release.check_results import CheckResult, Results
 from towpath.components.core.release.registry import Version
 from towpath.components.deploy.config import DeployConfig
@@ -22,7 +21,7 @@ from towpath.components.promote.status import status
 
 pytestmark = pytest.mark.usefixtures("running")
 
-RULES = """
+RULES = environments.parse("""
 first:
   evaluation:
     classification: {accuracy: 0.7}
@@ -31,24 +30,17 @@ second:
   from: first
   checks: {health: {}}
   approvals: [legal, cost]
-"""
+""")
 
 
 @pytest.fixture
-def rules(tmp_path: Path) -> str:
-    file = tmp_path / "rules.yaml"
-    file.write_text(RULES)
-    return str(file)
-
-
-@pytest.fixture
-def gate(rules: str) -> Callable[..., Decision]:
+def gate() -> Callable[..., Decision]:
     """Deploys, checks and decides, as the promote pipeline does."""
 
     def go(model: Version, environment: str = "first", approvals: tuple[str, ...] = ()) -> Decision:
-        url = deploy(model.name, model.version, environment, DeployConfig())
-        found = check(model.name, model.version, environment, url, CheckConfig(environments=rules))
-        return promote(model.name, model.version, environment, found, approvals, PromoteConfig(environments=rules))
+        url = deploy(model.name, model.version, environment, RULES, DeployConfig())
+        found = check(model.name, model.version, environment, url, RULES, CheckConfig())
+        return promote(model.name, model.version, environment, found, approvals, RULES, PromoteConfig())
 
     return go
 
@@ -63,15 +55,13 @@ def passed(model: Version, environment: str) -> Results:
     return Results(model.name, model.version, environment, "http://127.0.0.1:1", checks)
 
 
-def test_a_good_version_enters_once(
-    add_classifier: Callable[..., Version], gate: Callable[..., Decision], rules: str
-) -> None:
+def test_a_good_version_enters_once(add_classifier: Callable[..., Version], gate: Callable[..., Decision]) -> None:
     model = add_classifier()
     decision = gate(model)
     assert decision.outcome == "promote", decision.page
     assert decision.reasons[0] == "accuracy 0.99 >= 0.70"
     assert versions(decision.url) == {"colours": "1"}
-    assert services.candidate("first") is None
+    assert backend.candidate("first") is None
     assert registry.environments() == {"first": {"colours": "1"}}
     (event,) = decisions.history("first")
     assert (event.action, event.version, event.previous) == ("promote", "1", None)
@@ -80,11 +70,11 @@ def test_a_good_version_enters_once(
         assert mlflow.get_run(event.run_id).data.metrics["predictions.share"] == 1.0
         assert {item.path for item in mlflow.list_artifacts(event.run_id)} == {"decision.md", "results.json"}
 
-    live = services.live("first")
+    live = backend.live("first")
     assert gate(model).outcome == "promote"  # again: nothing moves, nothing is recorded twice
-    assert services.live("first") == live
+    assert backend.live("first") == live
     assert decisions.history("first") == [event]
-    (row,) = status(PromoteConfig(environments=rules))
+    (row,) = status(RULES)
     assert (row.environment, row.name, row.version, row.serving, row.since, row.url, row.healthy) == (
         "first",
         "colours",
@@ -100,25 +90,28 @@ def test_a_held_version_leaves_everything_as_it_was(
     add_classifier: Callable[..., Version], gate: Callable[..., Decision]
 ) -> None:
     gate(add_classifier())
-    live = services.live("first")
+    live = backend.live("first")
     decision = gate(add_classifier(note="second", accuracy=0.31, wrong=True))
-    assert decision.outcome == "hold"
+    assert decision.outcome == "reject"
     assert decision.reasons[0] == "accuracy 0.31 < 0.70"
     assert decision.reasons[1].startswith("check predictions failed: 0 of 3 labels right; share 0.00 <")
     assert len(decision.reasons) == 2
-    assert "first goes on serving version 1" in decision.page
-    assert services.live("first") == live
-    assert services.wanted("first").candidate == ()
+    assert "first keeps serving version 1" in decision.page
+    assert backend.live("first") == live
+    assert backend.desired("first").candidate == ()
     assert registry.environments() == {"first": {"colours": "1"}}
-    assert [(event.action, event.version) for event in decisions.history("first")] == [("promote", "1"), ("hold", "2")]
+    assert [(event.action, event.version) for event in decisions.history("first")] == [
+        ("promote", "1"),
+        ("reject", "2"),
+    ]
 
 
 def test_approvals_and_the_previous_environment(
-    add_classifier: Callable[..., Version], gate: Callable[..., Decision], rules: str
+    add_classifier: Callable[..., Version], gate: Callable[..., Decision]
 ) -> None:
     model = add_classifier()
     early = gate(model, "second", ("cost",))
-    assert early.outcome == "hold"
+    assert early.outcome == "reject"
     assert early.reasons == (
         "version 1 has not been in first",
         "approval missing: legal (give it with --approve legal)",
@@ -131,41 +124,41 @@ def test_approvals_and_the_previous_environment(
     approvals = registry.get("colours", "1").approvals
     assert set(approvals) == {"legal", "cost"}
     assert f"| legal | {approvals['legal'].who} |" in decision.page
-    assert len({row.url for row in status(PromoteConfig(environments=rules))}) == 2
+    assert len({row.url for row in status(RULES)}) == 2
 
 
 def test_rollback_brings_back_the_version_before(
-    add_classifier: Callable[..., Version], gate: Callable[..., Decision], rules: str
+    add_classifier: Callable[..., Version], gate: Callable[..., Decision]
 ) -> None:
     first = add_classifier()
     gate(first)
     with pytest.raises(ConfigError, match="no earlier version of 'colours' than 1"):
-        rollback("first")
+        rollback("first", RULES)
     second = add_classifier(note="second")
     url = gate(second).url
     gate(add_classifier("other"))
-    with pytest.raises(ConfigError, match=r"holds 2 models \(colours, other\). Name one"):
-        rollback("first")
+    with pytest.raises(ConfigError, match=r"2 models are deployed to 'first' \(colours, other\). Name one"):
+        rollback("first", RULES)
 
-    assert rollback("first", "colours") == ("2", "1")
+    assert rollback("first", RULES, "colours") == ("2", "1")
     assert versions(url) == {"colours": "1", "other": "1"}
-    assert registry.held("colours", "first") == "1"
+    assert registry.deployed_version("colours", "first") == "1"
     assert [event.action for event in decisions.history("first", "colours")] == ["promote", "promote", "rollback"]
     late = gate(second, "second", ("legal", "cost"))
-    assert late.outcome == "hold"
+    assert late.outcome == "reject"
     assert late.reasons[0].startswith("version 2 was taken out of first on ")
 
 
 def test_killed_between_the_servers_and_the_record_is_finished_by_the_same_command(
-    add_classifier: Callable[..., Version], gate: Callable[..., Decision], rules: str
+    add_classifier: Callable[..., Version], gate: Callable[..., Decision]
 ) -> None:
     gate(add_classifier())
     model = add_classifier(note="second")
     # What a promotion does until then, and no more.
-    deploy("colours", "2", "first", DeployConfig())
+    deploy("colours", "2", "first", RULES, DeployConfig())
     begun = decisions.begin("promote", "colours", "2", "first", "1", [])
-    services.promote_candidate("first", "colours", "2")
-    (row,) = status(PromoteConfig(environments=rules))
+    backend.promote_candidate("first", "colours", "2")
+    (row,) = status(RULES)
     assert (row.version, row.serving, row.healthy) == (
         "1",
         "2",
@@ -173,22 +166,19 @@ def test_killed_between_the_servers_and_the_record_is_finished_by_the_same_comma
     )  # the record does not claim what it does not know
 
     assert gate(model).outcome == "promote"
-    assert registry.held("colours", "first") == "2"
+    assert registry.deployed_version("colours", "first") == "2"
     assert [(event.version, event.run_id == begun) for event in decisions.history("first")] == [
         ("1", False),
         ("2", True),
     ]
 
 
-def test_a_candidate_that_another_run_replaced_is_not_promoted(
-    add_classifier: Callable[..., Version], rules: str
-) -> None:
+def test_a_candidate_that_another_run_replaced_is_not_promoted(add_classifier: Callable[..., Version]) -> None:
     first, second = add_classifier(), add_classifier(note="second")
-    deploy("colours", "1", "first", DeployConfig())
-    deploy("colours", "2", "first", DeployConfig())
-    config = PromoteConfig(environments=rules)
-    late = promote("colours", "1", "first", passed(first, "first"), (), config)
+    deploy("colours", "1", "first", RULES, DeployConfig())
+    deploy("colours", "2", "first", RULES, DeployConfig())
+    late = promote("colours", "1", "first", passed(first, "first"), (), RULES, PromoteConfig())
     assert late.reasons == ("version 1 is not deployed to first any more",)
-    assert promote("colours", "2", "first", passed(second, "first"), (), config).outcome == "promote"
-    mixed = promote("colours", "2", "first", passed(first, "first"), (), config)
+    assert promote("colours", "2", "first", passed(second, "first"), (), RULES, PromoteConfig()).outcome == "promote"
+    mixed = promote("colours", "2", "first", passed(first, "first"), (), RULES, PromoteConfig())
     assert mixed.reasons == ("the results are about colours 1 in first, not colours 2",)

@@ -1,8 +1,8 @@
 """The supervisor of one environment's servers: a process of its own that outlives the command that started it.
 
-It compares what is wanted with what runs and acts on the difference, ten times a second: starts, restarts with growing
-waits, swaps (the new live server is ready on the shared port before the old one is told to drain), stops. Killed, it
-leaves the servers serving; the next one takes over those that its last report names and ends the rest.
+It compares the desired state with what runs and acts on the difference, ten times a second: starts, restarts with
+growing waits, swaps (the new live server is ready on the shared port before the old one is told to drain), stops.
+Killed, it leaves the servers serving; the next one takes over those that its last report names and ends the rest.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ import psutil
 
 from ... import clock
 from ...errors import TowpathError
-from . import service_state
-from .service_state import ROLES, Role, ServedModel, Server, State, Wanted
+from ..base import ROLES, Role, ServedModel
+from . import store
+from .store import LocalState, Server, State
 
-TICK = 0.1  # seconds between looks
+POLL_SECONDS = 0.1
 DRAIN_SECONDS = 30.0
 # Seconds before a server that died is started again: at once the first time, never less often than twice a minute.
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
@@ -67,7 +68,7 @@ class Slot:
 
 
 class Supervisor:
-    """Keeps the servers of one environment as its folder says they are wanted."""
+    """Keeps the servers of one environment in the desired state of its folder."""
 
     def __init__(self, where: Path) -> None:
         self.where = where
@@ -87,31 +88,31 @@ class Supervisor:
                 self._look()
             except (TowpathError, OSError) as error:
                 self._say(f"{type(error).__name__}: {error}")  # a full disk, a damaged file: it may pass
-            self.stopping.wait(TICK)
-        service_state.end(service_state.servers(self.where), DRAIN_SECONDS)
-        service_state.write(self.where, State(self._generation))
+            self.stopping.wait(POLL_SECONDS)
+        store.end(store.servers(self.where), DRAIN_SECONDS)
+        store.write(self.where, State(self._generation))
         self._say("stopped")
 
     def _look(self) -> None:
-        wanted = service_state.read_wanted(self.where)
-        if wanted.generation != self._generation:
-            self._generation, self._errors = wanted.generation, {}
+        desired = store.read_desired(self.where)
+        if desired.generation != self._generation:
+            self._generation, self._errors = desired.generation, {}
             for slot in self._slots.values():
                 slot.wait = slot.not_before = 0
-        if not wanted.running:
+        if not desired.running:
             self.stopping.set()
             return
-        self._settle("live", wanted)
+        self._settle("live", desired)
         live = self._slots["live"].server
         # A candidate that is becoming live goes on answering until it has.
-        if wanted.candidate or not wanted.live or (live and live.models == wanted.live):
-            self._settle("candidate", wanted)
+        if desired.candidate or not desired.live or (live and live.models == desired.live):
+            self._settle("candidate", desired)
         self._reap()
         self._report()
 
-    def _settle(self, role: Role, wanted: Wanted) -> None:
-        slot, models = self._slots[role], wanted.models(role)
-        port = wanted.port if role == "live" else 0
+    def _settle(self, role: Role, desired: LocalState) -> None:
+        slot, models = self._slots[role], desired.models(role)
+        port = desired.port if role == "live" else 0
         if slot.server and not slot.server.alive:
             self._say(f"the {role} server (process {slot.server.pid}) died")
             slot.server, slot.restarts = None, slot.restarts + 1
@@ -124,11 +125,11 @@ class Supervisor:
             self._retire(slot)
             slot.restarts = 0
         elif not right:
-            self._bring_up(role, slot, models, port, wanted.ready_seconds)
+            self._bring_up(role, slot, models, port, desired.ready_seconds)
 
     def _bring_up(self, role: Role, slot: Slot, models: tuple[ServedModel, ...], port: int, seconds: float) -> None:
         if role == "candidate":
-            self._retire(slot)  # of another wish: nobody uses it any more
+            self._retire(slot)  # of an earlier desired state: nobody uses it any more
         if slot.start is None:
             if time.monotonic() >= slot.not_before:
                 slot.start = self._launch(role, models, port)
@@ -152,13 +153,13 @@ class Supervisor:
     def _launch(self, role: Role, models: tuple[ServedModel, ...], port: int) -> Start:
         ready_file = self.where / "ready" / f"{role}-{uuid.uuid4().hex}.json"
         ready_file.parent.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", service_state.SERVER_MODULE, *(model.bundle for model in models)]
+        command = [sys.executable, "-m", store.SERVER_MODULE, *(model.bundle for model in models)]
         command += [word for model in models for word in ("--version", model.version)]
         command += ["--port", str(port), "--ready-file", str(ready_file)]
         if role == "live":
             command.append("--reuse-port")
         self._say(f"starting the {role} server: " + ", ".join(f"{model.name}@{model.version}" for model in models))
-        log_from = (self.where / service_state.LOG).stat().st_size
+        log_from = (self.where / store.LOG).stat().st_size
         # A session of its own, so that the servers outlive a supervisor that is killed with its group.
         process = psutil.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         self._children[process.pid] = process
@@ -175,13 +176,13 @@ class Supervisor:
 
     def _retire(self, slot: Slot) -> None:
         if slot.server:
-            process = service_state.find_process(slot.server.pid, slot.server.created)
+            process = store.find_process(slot.server.pid, slot.server.created)
             if process:
                 self._leave(process)
             slot.server = None
 
     def _leave(self, process: psutil.Process) -> None:
-        service_state.ask_to_end(process)
+        store.ask_to_end(process)
         self._leaving[process.pid] = (process, time.monotonic())
 
     def _reap(self) -> None:
@@ -197,7 +198,7 @@ class Supervisor:
 
     def _adopt(self) -> None:
         """Takes over the servers that the last report names, and ends all others of this environment."""
-        state = service_state.read_state(self.where)
+        state = store.read_state(self.where)
         known = set()
         for role in ROLES:
             server = state.server(role)
@@ -205,7 +206,7 @@ class Supervisor:
                 self._say(f"taking over the {role} server (process {server.pid})")
                 self._slots[role] = Slot(server=server, restarts=server.restarts)
                 known.add(server.pid)
-        for process in service_state.servers(self.where):
+        for process in store.servers(self.where):
             if process.pid not in known:
                 self._leave(process)
         for path in (self.where / "ready").glob("*.json"):
@@ -215,11 +216,11 @@ class Supervisor:
         servers = {role: self._slots[role].server for role in ROLES}
         state = State(self._generation, os.getpid(), servers["live"], servers["candidate"], dict(self._errors))
         if state != self._reported:
-            service_state.write(self.where, state)
+            store.write(self.where, state)
             self._reported = state
 
     def _tail(self, log_from: int) -> str:
-        with (self.where / service_state.LOG).open("rb") as log:
+        with (self.where / store.LOG).open("rb") as log:
             log.seek(log_from)
             lines = log.read().decode(errors="replace").splitlines()
         return "\n".join(f"  | {line}" for line in lines[-TAIL_LINES:]) or "  | (it printed nothing)"
@@ -234,7 +235,7 @@ def main(where: Path) -> None:
         return  # the caller waits for this process only; the supervisor becomes nobody's child
     os.setsid()
     os.chdir(where)
-    with (where / service_state.SUPERVISOR_LOCK).open("a+") as lock:
+    with (where / store.SUPERVISOR_LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

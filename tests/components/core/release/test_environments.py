@@ -6,7 +6,6 @@ import pytest
 
 from towpath.components.core.errors import ConfigError
 from towpath.components.core.release import environments
-from towpath.components.core.release.environments import Load, Predictions, Regression
 
 
 def test_the_packaged_rules_are_the_designs() -> None:
@@ -17,26 +16,25 @@ def test_the_packaged_rules_are_the_designs() -> None:
     assert rules["app-demo"].approvals == ("legal", "fit", "cost")
     assert rules["prod"].approvals == ("live",)
     assert list(rules["staging"].checks) == ["health", "predictions", "regression", "smoke", "load"]
-    assert rules["staging"].checks["load"] == Load(4, 3.0, 2000.0, 0)
-    assert rules["staging"].checks["predictions"] == Predictions(0.5)
-    assert rules["staging"].checks["regression"] == Regression(0.7)
+    assert rules["staging"].checks["load"] == {"connections": 4, "seconds": 3, "max_p99_ms": 2000, "max_errors": 0}
+    assert rules["staging"].checks["regression"] == {"min_agreement": 0.7}
+    assert {entry.backend for entry in rules.values()} == {"local"}
+    assert environments.parse("") == environments.parse(environments.text_of(environments.PACKAGED)) == rules
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("demo: {chekcs: {}}", "'demo' has no key 'chekcs'. Did you mean 'checks'"),
-        ("demo: {checks: {health: {}, lod: {}}}", "'demo.checks' has no key 'lod'. Did you mean 'load'"),
-        ("demo: {checks: {health: {}, load: {second: 3}}}", "Did you mean 'seconds'"),
-        ("demo: {checks: {health: {}, load: {connections: 0}}}", "'connections' is 0: it must be at least 1"),
-        ("demo: {checks: {load: {}}}", "has no 'health'"),
+        ("demo: {checks: [health]}", "'demo.checks' is ['health']: it must be a mapping"),
+        ("demo: {backend: 3}", "'demo.backend' is 3"),
         ("demo: {evaluation: {detecton: {}}}", "Did you mean 'detection'"),
         ("demo: {evaluation: {detection: {map50: high}}}", "'demo.evaluation.detection.map50' is 'high'"),
         ("demo: {approvals: legal}", "'demo.approvals' is 'legal': it must be a list"),
         ("prod: {from: staging}", "'prod.from' is 'staging': it must be an environment that stands before it"),
         ("[demo]", "it must be a mapping"),
-        ("", "there is no environment in it"),
-        ("demo: {", "no YAML"),
+        ("# nothing", "there is no environment in it"),
+        ("demo: {", "not YAML"),
     ],
 )
 def test_what_is_not_understood_is_refused(tmp_path: Path, text: str, message: str) -> None:

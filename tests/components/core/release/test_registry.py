@@ -66,7 +66,7 @@ def test_environments_and_approvals(add_classifier: Callable[..., Version]) -> N
     registry.set_deployed_version("colours", "1", "app-demo")
     registry.set_deployed_version("colours", "2", "demo")
     assert registry.environments() == {"app-demo": {"colours": "1"}, "demo": {"colours": "2"}}
-    assert registry.held("colours", "prod") is None
+    assert registry.deployed_version("colours", "prod") is None
     assert registry.get("colours", "app-demo").version == "1"
 
     first = registry.approve("colours", "1", "legal", "Ann", "patents looked at")
@@ -93,10 +93,10 @@ def test_history_counts_what_was_ended(fresh_registry: Path) -> None:
     assert decisions.begin("promote", "colours", "1", "demo", None, ["accuracy 0.99 >= 0.70"]) == killed
     decisions.end(killed, {"health.passed": 1.0}, {"decision.md": "# yes\n"})
     decisions.fail(decisions.begin("promote", "colours", "2", "demo", "1", []), "it did not come up")
-    decisions.end(decisions.begin("hold", "colours", "3", "demo", "1", ["too weak"]), {}, {})
+    decisions.end(decisions.begin("reject", "colours", "3", "demo", "1", ["too weak"]), {}, {})
     assert [(event.action, event.version) for event in decisions.history("demo", "colours")] == [
         ("promote", "1"),
-        ("hold", "3"),
+        ("reject", "3"),
     ]
     assert decisions.history("prod") == []
 
@@ -105,7 +105,7 @@ def test_rolling_back_twice_goes_back_by_two() -> None:
     def event(action: decisions.Action, version: str) -> Event:
         return Event(action, "colours", version, None, "demo", "ann", "", (), "")
 
-    events = [event("promote", "1"), event("promote", "2"), event("hold", "9"), event("promote", "3")]
+    events = [event("promote", "1"), event("promote", "2"), event("reject", "9"), event("promote", "3")]
     assert decisions.deployment_history(events) == ["1", "2", "3"]
     events.append(event("rollback", "2"))
     assert decisions.deployment_history(events) == ["1", "2"]

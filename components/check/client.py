@@ -1,4 +1,4 @@
-"""Asks a model server over HTTP, as its users do."""
+"""Queries a model server over HTTP, as its users do."""
 
 from __future__ import annotations
 
@@ -33,16 +33,18 @@ class Answer:
     names: tuple[str, ...]
 
 
-class Service:
+class Client:
     """One model at one server. Use as a context manager.
 
     Args:
-        url: of the server; nothing else is asked.
+        url: of the server; no other is queried.
         name, task: of the model.
         timeout: seconds for one answer.
     """
 
     def __init__(self, url: str, name: str, task: Task, timeout: float) -> None:
+        self.url = url
+        self.timeout = timeout
         self.name = name
         self.task = task
         self.verb = "detect" if task == "detection" else "classify"
@@ -51,19 +53,31 @@ class Service:
         tls = not url.startswith("http:")
         self._client = httpx.Client(base_url=url, timeout=timeout, trust_env=False, follow_redirects=False, verify=tls)
 
-    def __enter__(self) -> Service:
+    def __enter__(self) -> Client:
         return self
+
+    def another(self) -> Client:
+        """A client for the same model, with a connection of its own."""
+        return Client(self.url, self.name, self.task, self.timeout)
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
     def get(self, path: str) -> httpx.Response:
-        """GET. Raises: AnswerError when there is no answer."""
-        return self._ask("GET", path)
+        """GET.
+
+        Raises:
+            AnswerError: there is no answer.
+        """
+        return self._request("GET", path)
 
     def post_image(self, data: bytes) -> httpx.Response:
-        """Posts raw bytes to the readable route. Raises: AnswerError when there is no answer."""
-        return self._ask(
+        """Posts raw bytes to the readable route.
+
+        Raises:
+            AnswerError: there is no answer.
+        """
+        return self._request(
             "POST",
             f"/v1/models/{self.name}:{self.verb}",
             content=data,
@@ -71,7 +85,11 @@ class Service:
         )
 
     def models(self) -> dict[str, Any]:
-        """The models that the server holds, by name. Raises: AnswerError."""
+        """The models that the server holds, by name.
+
+        Raises:
+            AnswerError: the server does not answer as it should.
+        """
         value = self._json(self.get("/v1/models"))
         try:
             return {model["name"]: model for model in value["models"]}
@@ -79,21 +97,25 @@ class Service:
             raise AnswerError(f"/v1/models answers in another form (no {error}).") from error
 
     def predict(self, data: bytes) -> Answer:
-        """One image through TensorFlow Serving's route. Raises: AnswerError."""
+        """One image through TensorFlow Serving's route.
+
+        Raises:
+            AnswerError: the server does not answer as it should.
+        """
         path = f"/v1/models/{self.name}:predict"
         instances = [{"b64": base64.b64encode(data).decode()}]
-        value = self._json(self._ask("POST", path, json={"instances": instances}))
+        value = self._json(self._request("POST", path, json={"instances": instances}))
         try:
             prediction = value["predictions"][0]
             return _objects(prediction) if self.task == "detection" else _best(prediction)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise AnswerError(f"{path} answers in another form ({error!r}).") from error
 
-    def _ask(self, method: str, path: str, **how: Any) -> httpx.Response:
+    def _request(self, method: str, path: str, **how: Any) -> httpx.Response:
         try:
             return self._client.request(method, path, **how)
         except httpx.TimeoutException as error:
-            raise AnswerError(f"{method} {path}: no answer within {self._client.timeout.read:g} s.") from error
+            raise AnswerError(f"{method} {path}: no answer within {self.timeout:g} s.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise AnswerError(f"{method} {path}: {error or type(error).__name__}.") from error
 

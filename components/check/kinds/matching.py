@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.data.boxes import Boxes, pairwise_iou
+from ...core.data.boxes import Boxes, pairwise_iou
+from ...core.models.bundle import Sample
+from ..client import Answer
 
 MIN_IOU = 0.5  # the overlap at which COCO and Pascal VOC call a box found
 
@@ -29,3 +31,11 @@ def matches(boxes: Boxes, names: Sequence[str], other: Boxes, other_names: Seque
         overlap[:, column] = 0
         count += 1
     return count
+
+
+def right_answers(answer: Answer, sample: Sample, classes: Sequence[str]) -> tuple[int, int]:
+    """How many of an answer's objects or labels are right, and how many there are to give."""
+    names = [classes[label] for label in sample.labels]
+    if answer.detections is None:
+        return int(answer.names[0] in names), 1
+    return matches(sample.box_array, names, answer.detections.boxes, answer.names), len(names)

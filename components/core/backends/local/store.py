@@ -1,6 +1,6 @@
-"""What is wanted of an environment's services and what its supervisor reports: two files, each with one writer.
+"""What an environment is to serve and what its supervisor reports: two files, each with one writer.
 
-wanted.json       written by commands, under the environment's lock
+desired.json      written by commands, under the environment's lock
 state.json        written by the supervisor
 log               what the supervisor and its servers print
 supervisor.lock   held by the supervisor as long as it lives; its process id is inside
@@ -15,57 +15,36 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import psutil
 
 from ... import files
 from ...errors import ConfigError
 from ...home import home
+from ..base import READY_SECONDS, DesiredState, Role, ServedModel
 
-WANTED = "wanted.json"
+DESIRED = "desired.json"
 STATE = "state.json"
 LOG = "log"
 SUPERVISOR_LOCK = "supervisor.lock"
 COMMAND_LOCK = "lock"
 SERVER_MODULE = "towpath.components.serve"
-READY_SECONDS = 180.0  # TensorFlow alone takes ten on a busy small machine
-
-Role = Literal["live", "candidate"]
-ROLES: tuple[Role, ...] = ("live", "candidate")
 
 
 @dataclass(frozen=True)
-class ServedModel:
-    """A version of a model as a server holds it; `bundle` is its folder."""
-
-    name: str
-    version: str
-    bundle: str
-
-
-@dataclass(frozen=True)
-class Wanted:
+class LocalState(DesiredState):
     """What the supervisor has to bring about.
 
-    Args:
+    Attributes:
         generation: counts changes, so that a command can tell a report on its own change from an older one.
-        running: False after `stop`: the models stay noted, for the next start.
         port: of the live server; 0 until the first one is wanted.
-        live, candidate: models of each server; empty where there is to be none.
         ready_seconds: that a server may take to get ready.
     """
 
     generation: int = 0
-    running: bool = False
     port: int = 0
-    live: tuple[ServedModel, ...] = ()
-    candidate: tuple[ServedModel, ...] = ()
     ready_seconds: float = READY_SECONDS
-
-    def models(self, role: Role) -> tuple[ServedModel, ...]:
-        """What the server of that role is to hold."""
-        return self.live if role == "live" else self.candidate
 
 
 @dataclass(frozen=True)
@@ -90,8 +69,11 @@ class Server:
 class State:
     """What the supervisor reports.
 
-    Args:
-        generation: of the wish that this report answers.
+    Attributes:
+        generation: of the desired state that this report answers.
+        supervisor: its process id.
+        live: the live server, once it is ready.
+        candidate: the candidate, once it is ready.
         errors: by role, why its server does not get ready, and the exit code that tells whether to retry.
     """
 
@@ -107,18 +89,22 @@ class State:
 
 
 def folder(environment: str) -> Path:
-    """Where an environment's services keep their files. Raises: ConfigError for a name that is none."""
+    """Where an environment's servers keep their files.
+
+    Raises:
+        ConfigError: a name that no environment can have.
+    """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", environment):
-        raise ConfigError(f"'{environment}' is no environment's name: small letters, digits and - only.")
+        raise ConfigError(f"'{environment}' is not an environment's name: lowercase letters, digits and - only.")
     return home().absolute() / "services" / environment
 
 
-def read_wanted(where: Path) -> Wanted:
-    """What commands want; of an environment never used: nothing."""
-    if not (where / WANTED).is_file():
-        return Wanted()
-    value = files.read_json(where / WANTED, "what is wanted of the services")
-    return Wanted(**{**value, "live": _models(value["live"]), "candidate": _models(value["candidate"])})
+def read_desired(where: Path) -> LocalState:
+    """What commands asked for; of an environment never used: nothing."""
+    if not (where / DESIRED).is_file():
+        return LocalState()
+    value = files.read_json(where / DESIRED, "the desired state of the services")
+    return LocalState(**{**value, "live": _models(value["live"]), "candidate": _models(value["candidate"])})
 
 
 def read_state(where: Path) -> State:
@@ -132,9 +118,9 @@ def read_state(where: Path) -> State:
     )
 
 
-def write(where: Path, value: Wanted | State) -> None:
+def write(where: Path, value: LocalState | State) -> None:
     """Writes either file, whole or not at all."""
-    files.write_json(where / (WANTED if isinstance(value, Wanted) else STATE), dataclasses.asdict(value))
+    files.write_json(where / (DESIRED if isinstance(value, LocalState) else STATE), dataclasses.asdict(value))
 
 
 def supervisor_pid(where: Path) -> int | None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from towpath.components.core.backends.local import service_state, services
-from towpath.components.core.backends.local.service_state import ServedModel, Server
+from towpath.components.core.backends.base import Deployment, ServedModel
+from towpath.components.core.backends.local import backend, store
+from towpath.components.core.backends.local.store import Server
 from towpath.components.core.errors import ConfigError, DataError
 
 pytestmark = pytest.mark.usefixtures("running")
@@ -34,10 +35,17 @@ def versions(url: str) -> dict[str, str]:
     return {model["name"]: model["version"] for model in models}
 
 
-def go_live(environment: str, *models: ServedModel) -> Server:
-    services.start_candidate(environment, models)
-    services.promote_candidate(environment, models[0].name, models[0].version)
-    server = services.live(environment)
+def go_live(environment: str, *models: ServedModel) -> Deployment:
+    backend.start_candidate(environment, models)
+    backend.promote_candidate(environment, models[0].name, models[0].version)
+    server = backend.live(environment)
+    assert server
+    return server
+
+
+def process(environment: str) -> Server:
+    """The live server's process, as the supervisor reports it."""
+    server = store.read_state(store.folder(environment)).live
     assert server
     return server
 
@@ -45,16 +53,16 @@ def go_live(environment: str, *models: ServedModel) -> Server:
 def test_a_candidate_changes_nothing_that_users_see(make_classifier: Callable[..., Path]) -> None:
     folder = make_classifier()
     live = go_live("demo", served(folder))
-    url = services.start_candidate("demo", [served(folder, "2")])
+    candidate = backend.start_candidate("demo", [served(folder, "2")])
 
-    assert versions(url) == {"colours": "2"}
-    assert url != live.url
+    assert versions(candidate.url) == {"colours": "2"}
+    assert candidate.url != live.url
     assert versions(live.url) == {"colours": "1"}
-    assert services.start_candidate("demo", [served(folder, "2")]) == url  # the same again: the same server
+    assert backend.start_candidate("demo", [served(folder, "2")]) == candidate  # the same again: the same server
 
-    services.stop_candidate("demo")
-    until(lambda: services.candidate("demo") is None)
-    assert services.live("demo") == live
+    backend.stop_candidate("demo")
+    until(lambda: backend.candidate("demo") is None)
+    assert backend.live("demo") == live
 
 
 def test_no_request_fails_while_a_candidate_becomes_live(make_classifier: Callable[..., Path]) -> None:
@@ -89,8 +97,8 @@ def test_no_request_fails_while_a_candidate_becomes_live(make_classifier: Callab
         thread.start()
     try:
         for newer in ("2", "3"):
-            services.start_candidate("demo", [served(folder, newer)])
-            assert services.promote_candidate("demo", "colours", newer) == url
+            backend.start_candidate("demo", [served(folder, newer)])
+            assert backend.promote_candidate("demo", "colours", newer).url == url
             until(lambda newer=newer: seen[-3:] == [newer] * 3)  # type: ignore[misc]
     finally:
         stop.set()
@@ -104,75 +112,74 @@ def test_promoting_one_model_keeps_the_other(make_classifier: Callable[..., Path
     a, b = served(make_classifier("a"), "1", "a"), served(make_classifier("b"), "1", "b")
     go_live("demo", a)
     newer = ServedModel("a", "2", a.bundle)
-    services.start_candidate("demo", [a, b])
-    services.promote_candidate("demo", "b", "1")
-    services.start_candidate("demo", [newer, b])
-    url = services.promote_candidate("demo", "a", "2")
-    assert versions(url) == {"a": "2", "b": "1"}
+    backend.start_candidate("demo", [a, b])
+    backend.promote_candidate("demo", "b", "1")
+    backend.start_candidate("demo", [newer, b])
+    live = backend.promote_candidate("demo", "a", "2")
+    assert versions(live.url) == {"a": "2", "b": "1"}
 
 
 def test_a_killed_server_is_started_again(make_classifier: Callable[..., Path]) -> None:
     before = go_live("demo", served(make_classifier()))
-    os.kill(before.pid, signal.SIGKILL)
-    until(lambda: (now := services.live("demo")) is not None and now.pid != before.pid)
-    after = services.live("demo")
+    killed = process("demo").pid
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: backend.live("demo") is not None and process("demo").pid != killed)
+    after = backend.live("demo")
     assert after
-    assert (after.url, after.restarts) == (before.url, 1)
+    assert (after.url, process("demo").restarts) == (before.url, 1)
     assert versions(after.url) == {"colours": "1"}
+    (status,) = backend.status()
+    assert status.detail == f"process {process('demo').pid}, restarted 1 times"
 
 
 def test_a_killed_supervisor_leaves_the_server_and_the_next_takes_it_over(make_classifier: Callable[..., Path]) -> None:
     folder = make_classifier()
     before = go_live("demo", served(folder))
-    where = service_state.folder("demo")
-    first = service_state.supervisor_pid(where)
+    where = store.folder("demo")
+    first = store.supervisor_pid(where)
     assert first
     os.kill(first, signal.SIGKILL)
-    until(lambda: service_state.supervisor_pid(where) is None)
-    assert services.is_healthy(before.url)
+    until(lambda: store.supervisor_pid(where) is None)
+    assert backend.healthy(before)
 
-    assert services.start("demo") == before.url
-    assert services.live("demo") == before
-    assert service_state.supervisor_pid(where) not in (None, first)
+    assert backend.start("demo").url == before.url
+    assert backend.live("demo") == before
+    assert store.supervisor_pid(where) not in (None, first)
 
 
 def test_servers_of_a_killed_supervisor_are_stopped(make_classifier: Callable[..., Path]) -> None:
-    before = go_live("demo", served(make_classifier()))
-    where = service_state.folder("demo")
-    supervisor = service_state.supervisor_pid(where)
+    go_live("demo", served(make_classifier()))
+    before = process("demo")
+    where = store.folder("demo")
+    supervisor = store.supervisor_pid(where)
     assert supervisor
     os.kill(supervisor, signal.SIGKILL)
-    assert services.stop("demo") == ["demo"]
+    assert backend.stop("demo") == ["demo"]
     assert not before.alive
-    assert service_state.servers(where) == []
-    assert services.list_services() == []
+    assert store.servers(where) == []
+    assert backend.status() == []
 
 
 def test_a_process_that_took_over_the_id_is_not_ours(make_classifier: Callable[..., Path], own_home: Path) -> None:
-    where = service_state.folder("demo")
+    where = store.folder("demo")
     where.mkdir(parents=True)
     model = served(make_classifier())
     stale = Server(os.getpid(), 1.0, 1, "http://127.0.0.1:1", (model,), "2020-01-01T00:00:00+00:00")
-    service_state.write(where, service_state.State(0, os.getpid(), live=stale))
-    assert services.live("demo") is None
-    assert services.stop("demo") == []
+    store.write(where, store.State(0, os.getpid(), live=stale))
+    assert backend.live("demo") is None
+    assert backend.stop("demo") == []
     assert versions(go_live("demo", model).url) == {"colours": "1"}
 
 
 def test_stop_and_start_keep_port_and_models(make_classifier: Callable[..., Path]) -> None:
     before = go_live("demo", served(make_classifier()))
-    (line,) = services.list_services()
-    assert (line.environment, line.role, line.url, line.pid, line.healthy) == (
-        "demo",
-        "live",
-        before.url,
-        before.pid,
-        True,
-    )
-    assert services.stop() == ["demo"]
-    assert services.list_services() == []
-    assert not before.alive
-    assert services.start("demo") == before.url
+    server = process("demo")
+    (status,) = backend.status()
+    assert (status.deployment, status.healthy, status.detail) == (before, True, f"process {server.pid}")
+    assert backend.stop() == ["demo"]
+    assert backend.status() == []
+    assert not server.alive
+    assert backend.start("demo").url == before.url
     assert versions(before.url) == {"colours": "1"}
 
 
@@ -182,16 +189,16 @@ def test_a_bundle_that_does_not_load_says_why_and_leaves_the_rest(
     live = go_live("demo", served(make_classifier()))
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"exit code 3(.|\n)*there is no model.json"):
-        services.start_candidate("demo", [served(tmp_path / "empty", "2")])
-    assert services.candidate("demo") is None
-    assert services.live("demo") == live
+        backend.start_candidate("demo", [served(tmp_path / "empty", "2")])
+    assert backend.candidate("demo") is None
+    assert backend.live("demo") == live
     assert versions(live.url) == {"colours": "1"}
 
 
 def test_promoting_what_is_no_candidate_is_refused(own_home: Path) -> None:
     with pytest.raises(ConfigError, match="no candidate colours@2"):
-        services.promote_candidate("demo", "colours", "2")
-    with pytest.raises(ConfigError, match="no environment's name"):
-        services.start("../demo")
+        backend.promote_candidate("demo", "colours", "2")
+    with pytest.raises(ConfigError, match="not an environment's name"):
+        backend.start("../demo")
     with pytest.raises(ConfigError, match="Nothing serves in 'demo'"):
-        services.start("demo")
+        backend.start("demo")

@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from towpath.components.check.ask import Service
-from towpath.components.check.compare import regression
-from towpath.components.check.matching import matches
-from towpath.components.core.backends.local.service_state import ServedModel, Server
+from towpath.components.check.client import Client
+from towpath.components.check.kinds import Subject, regression
+from towpath.components.check.kinds.matching import matches
+from towpath.components.check.kinds.regression import Regression
+from towpath.components.core.backends.base import Deployment, ServedModel
 from towpath.components.core.models import bundle
-from towpath.components.core.release.environments import Regression
+from towpath.components.core.release.check_results import CheckResult
+from towpath.components.core.release.registry import Version
 
 
 def test_boxes_match_once_and_within_their_class() -> None:
@@ -37,13 +39,13 @@ def answering() -> Iterator[Callable[[list[str], str], str]]:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 entry = {"name": "colours", "version": "1", "task": "classification", "classes": classes}
-                self._say({"models": [entry]})
+                self._reply({"models": [entry]})
 
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["Content-Length"]))
-                self._say({"predictions": [{"classes": classes, "scores": [float(c == label) for c in classes]}]})
+                self._reply({"predictions": [{"classes": classes, "scores": [float(c == label) for c in classes]}]})
 
-            def _say(self, value: object) -> None:
+            def _reply(self, value: object) -> None:
                 self.send_response(200)
                 self.end_headers()
                 self.wfile.write(json.dumps(value).encode())
@@ -68,18 +70,21 @@ def test_regression_tells_answers_and_classes_apart(
     make_classifier: Callable[..., Path], answering: Callable[[list[str], str], str]
 ) -> None:
     known = bundle.read(make_classifier())
-    held = (ServedModel("colours", "1", ""),)
+    model = Version("colours", "2", "classification", "", known.folder, {}, {}, {})
     red = answering(["red", "green", "blue"], "red")
     blue = answering(["red", "green", "blue", "grey"], "blue")
-    champion = Server(0, 0.0, 0, blue, held, "")
-    with Service(red, "colours", "classification", 5) as service:
-        found = regression(service, known, champion, Regression(0.7), 5)
-    assert not found.passed
-    assert found.figures == {"agreement": 0.0, "least": 0.7, "better": 1.0, "worse": 1.0}
-    assert found.notes == (
+    champion = Deployment("demo", "live", blue, (ServedModel("colours", "1", ""),), "")
+
+    def found(url: str) -> CheckResult:
+        with Client(url, "colours", "classification", 5) as client:
+            return regression.check(Subject(client, model, known, champion, 5), Regression(0.7))
+
+    different = found(red)
+    assert not different.passed
+    assert different.figures == {"agreement": 0.0, "minimum": 0.7, "better": 1.0, "worse": 1.0}
+    assert different.notes == (
         "the classes differ from the champion's (gone: grey)",
         "against version 1: 1 images answered better, 1 worse",
         "agreement 0.00 < 0.70",
     )
-    with Service(blue, "colours", "classification", 5) as service:
-        assert regression(service, known, champion, Regression(0.7), 5).passed
+    assert found(blue).passed
