@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from towpath import __version__
 from towpath.pipelines.commands.targets import STEPS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -201,7 +200,7 @@ def test_a_component_is_a_thin_face(name: str) -> None:
     for node in found:
         assert (node.end_lineno or 0) - node.lineno < LONGEST_COMPONENT
         decorator = ast.unparse(node.decorator_list[0])
-        assert f":{__version__}'" in decorator
+        assert ":{__version__}'" in decorator
         assert "install_kfp_package=False" in decorator
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 def _source() -> set[str]:
     """Every file that the package is made of, by its place in a wheel; read from git, so that nothing else counts."""
     listed = subprocess.run(
-        ["git", "ls-files", "towpath/__init__.py", "components", "pipelines"],
+        ["git", "ls-files", "towpath/__init__.py", "towpath/py.typed", "components", "pipelines"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -43,10 +43,10 @@ def _contents(wheel: Path) -> set[str]:
 
 def test_a_wheel_holds_the_package_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = _contents(_wheel(ROOT, tmp_path / "wheel", monkeypatch))
-    needed = {name for name in _source() if name.endswith((".py", *DATA))}
+    needed = {name for name in _source() if name.endswith((".py", ".typed", *DATA))}
     assert needed - held == set()
     assert {name.split("/")[0] for name in held} == {"towpath"}
-    assert {name.split("/")[1] for name in held} == {"__init__.py", "components", "pipelines"}
+    assert {name.split("/")[1] for name in held} == {"__init__.py", "py.typed", "components", "pipelines"}
 
 
 def test_a_wheel_from_the_sdist_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

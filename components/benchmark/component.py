@@ -3,8 +3,10 @@
 from kfp import dsl
 from kfp.dsl import Input, Markdown, Metrics, Model, Output
 
+from ... import __version__
 
-@dsl.component(base_image="towpath/train-cpu:0.1.0", install_kfp_package=False)
+
+@dsl.component(base_image=f"towpath/train-cpu:{__version__}", install_kfp_package=False)
 def benchmark(model: Input[Model], metrics: Output[Metrics], table: Output[Markdown], config: dict = {}) -> None:  # type: ignore[type-arg]  # noqa: B006
     """Measures a bundle's speed and what an image costs.
 

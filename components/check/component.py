@@ -3,8 +3,10 @@
 from kfp import dsl
 from kfp.dsl import Markdown, Metrics, Output
 
+from ... import __version__
 
-@dsl.component(base_image="towpath/core:0.1.0", install_kfp_package=False)
+
+@dsl.component(base_image=f"towpath/core:{__version__}", install_kfp_package=False)
 def check(
     name: str,
     version: str,

@@ -3,8 +3,10 @@
 from kfp import dsl
 from kfp.dsl import HTML, Artifact, ClassificationMetrics, Dataset, Input, Metrics, Model, Output
 
+from ... import __version__
 
-@dsl.component(base_image="towpath/train-cpu:0.1.0", install_kfp_package=False)
+
+@dsl.component(base_image=f"towpath/train-cpu:{__version__}", install_kfp_package=False)
 def evaluate(
     records: Input[Dataset],
     model: Input[Model],

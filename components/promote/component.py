@@ -5,8 +5,10 @@ from typing import NamedTuple
 from kfp import dsl
 from kfp.dsl import Input, Markdown, Metrics, Output
 
+from ... import __version__
 
-@dsl.component(base_image="towpath/core:0.1.0", install_kfp_package=False)
+
+@dsl.component(base_image=f"towpath/core:{__version__}", install_kfp_package=False)
 def promote(
     name: str,
     version: str,

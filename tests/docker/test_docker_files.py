@@ -38,7 +38,8 @@ def test_every_image_that_a_component_or_compose_names_is_a_target(
 ) -> None:
     named = {service["image"] for service in compose["services"].values()}
     for file in (root / "components").glob("*/component.py"):
-        named |= set(re.findall(r'base_image="([^"]+)"', file.read_text()))
+        found = re.findall(r'base_image=f"([^"]+)"', file.read_text())
+        named |= {name.replace("{__version__}", towpath.__version__) for name in found}
     targets = set(re.findall(r"^FROM \S+ AS ([\w-]+)$", dockerfile, re.MULTILINE))
     assert named == {f"towpath/{name}:{towpath.__version__}" for name in ("core", "train-cpu", "serve")}
     assert {"core", "train-cpu", "serve"} <= targets

@@ -5,7 +5,9 @@ from typing import NamedTuple
 from kfp import dsl
 from kfp.dsl import HTML, Input, Metrics, Output
 
-IMAGE = "towpath/core:0.1.0"
+from towpath import __version__
+
+IMAGE = f"towpath/core:{__version__}"
 
 
 @dsl.component(base_image=IMAGE, install_kfp_package=False)
