@@ -104,7 +104,7 @@ def test_a_folder_that_changed_has_another_version(train: targets.Target, tmp_pa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (Words(settings=("train.epoch=2",)), "'train.epoch' is no setting of train. Did you mean 'epochs'?"),
+        (Words(settings=("train.epoch=2",)), "Unknown setting 'train.epoch'. Did you mean 'epochs'?"),
         (Words(settings=("tarin.epochs=2",)), "train has no step 'tarin'. Did you mean 'train'?"),
         (Words(settings=("train.epochs=two",)), "'train.epochs' is 'two': it must be of type int."),
         (Words(settings=("train.epochs=0",)), "'epochs' is 0: it must be at least 1."),
@@ -112,7 +112,7 @@ def test_a_folder_that_changed_has_another_version(train: targets.Target, tmp_pa
         (Words(settings=("train.epochs",)), "it must be step.key=value"),
         (Words(settings=("train.epochs=[",)), "'[' is no value"),
         (Words(arguments=("dat=x",)), "train has no argument 'dat'. Did you mean 'data'?"),
-        (Words(arguments=("train={epoch: 1}",)), "'train.epoch' is no setting of train."),
+        (Words(arguments=("train={epoch: 1}",)), "Unknown setting 'train.epoch'."),
         (Words(arguments=("train=3",)), "argument 'train' is 3: it must be a map, as in -a 'train={key: value}'"),
         (Words(approvals=("legal",)), "train has no argument 'approvals'."),
         (Words(inputs=("records=.",)), "train has no input 'records'. It has no inputs."),
