@@ -1,1 +1,1 @@
-"""What every step speaks: boxes, records, manifest, bundle, config, errors and progress."""
+"""Code shared by all steps: boxes, records, manifest, bundle, config, errors and progress."""

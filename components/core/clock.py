@@ -1,4 +1,4 @@
-"""Moments as people and records read them."""
+"""Timestamps for people and for records."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import datetime
 
 
 def now() -> str:
-    """This moment, UTC, to the second, ISO 8601."""
+    """Returns the current time: UTC, to the second, ISO 8601."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""Typed step configs: a frozen dataclass a step, filled from the plain values of a pipeline or a command line."""
+"""Typed step configs: one frozen dataclass per step, filled from plain values of a pipeline or a command line."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ C = TypeVar("C")
 
 
 def load(config: type[C], values: Mapping[str, Any] | None, step: str) -> C:
-    """Fills a step's config from plain values and refuses what does not fit.
+    """Fills a step's config from plain values and rejects invalid ones.
 
-    Whole floats become ints where an int is asked for: KFP carries structs as protobuf, which has one number type.
+    Whole floats become ints where an int is expected: KFP carries structs as protobuf, which has one number type.
 
     Args:
         config: a frozen dataclass.
         values: field name -> value; None for all defaults.
         step: the step's name, for messages ("train").
 
+    Returns:
+        An instance of `config`.
+
     Raises:
-        ConfigError: an unknown field (with the nearest right name), a wrong type, or a value the config refuses.
+        ConfigError: an unknown field (with the nearest valid name), a wrong type, or a value the config rejects.
     """
     hints = typing.get_type_hints(config)
     names = [field.name for field in dataclasses.fields(config)]  # type: ignore[arg-type]  # C is a dataclass
     filled = {}
     for name, value in (values or {}).items():
         if name not in names:
-            raise ConfigError(f"'{step}.{name}' is no setting of {step}.", nearest(name, names))
+            raise ConfigError(f"Unknown setting '{step}.{name}'.", nearest(name, names))
         filled[name] = _coerce(value, hints[name], f"{step}.{name}")
     try:
         return config(**filled)
@@ -41,23 +44,27 @@ def load(config: type[C], values: Mapping[str, Any] | None, step: str) -> C:
 
 
 def dump(config: Any) -> dict[str, Any]:
-    """The config as plain values that JSON can hold."""
+    """Returns the config as plain values that JSON can hold."""
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in dataclasses.asdict(config).items()
     }
 
 
 def nearest(name: str, names: typing.Iterable[str]) -> str:
-    """The advice that follows a wrong name: the nearest right one, or all of them."""
+    """Returns the hint that follows an unknown name: the nearest valid one, or all of them."""
     names = sorted(names)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(names)}."
+    return f"Did you mean '{close[0]}'?" if close else f"Valid names: {', '.join(names)}."
 
 
-def at_least(name: str, value: float, least: float) -> None:
-    """Raises ValueError, which `load` turns into a ConfigError, when a value is too small."""
-    if value < least:
-        raise ValueError(f"'{name}' is {value}: it must be at least {least}.")
+def at_least(name: str, value: float, minimum: float) -> None:
+    """Checks a lower bound.
+
+    Raises:
+        ValueError: the value is too small; `load` turns it into a ConfigError.
+    """
+    if value < minimum:
+        raise ValueError(f"'{name}' is {value}: it must be at least {minimum}.")
 
 
 def _coerce(value: Any, hint: Any, name: str) -> Any:

@@ -1,12 +1,12 @@
 """Errors a person can act on, and the exit codes that scripts can act on.
 
 0    done (a gate that holds a model is a result, not an error)
-1    a fault in Towpath itself
+1    a bug in Towpath
 2    a wrong argument or configuration
 3    input that cannot be used: data, records, a bundle, a pipeline file
-4    something this machine lacks: a package, a device, an engine
+4    something missing on this machine: a package, a device, an engine
 5    a step of a pipeline raised an error of its own
-75   trying again can help: interrupted, disk full, a service that does not answer
+75   retrying can help: interrupted, disk full, a service that does not answer
 130  interrupted from the keyboard
 """
 
@@ -18,7 +18,7 @@ class TowpathError(Exception):
 
     Args:
         message: what happened, with the value, and where.
-        hint: what to do about it; None where the message says it already.
+        hint: what to do about it; None where the message already says it.
     """
 
     exit_code = 1
@@ -54,7 +54,7 @@ class ShapeError(DataError):
 
 
 class MissingError(TowpathError):
-    """Something this machine lacks: a package extra, a device, an engine."""
+    """Something missing on this machine: a package extra, a device, an engine."""
 
     exit_code = 4
 
@@ -66,6 +66,6 @@ class StepError(TowpathError):
 
 
 class RetryError(TowpathError):
-    """Trying again can help: interrupted, disk full, a service that does not answer."""
+    """Retrying can help: interrupted, disk full, a service that does not answer."""
 
     exit_code = 75

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and digests of what lies in them."""
+"""Atomic file writes, and digests of file contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Writes a file beside its place, syncs it, then renames it there."""
+    """Writes a file atomically: to a temporary file in the same folder, synced, then renamed."""
     with translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}.writing")
@@ -34,48 +34,58 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """`write_bytes` for UTF-8 text."""
+    """Writes UTF-8 text like `write_bytes`."""
     write_bytes(path, text.encode())
 
 
 def write_json(path: Path, value: Any) -> None:
-    """`write_bytes` for a JSON value, indented for readers. NaN is refused: it is not JSON."""
+    """Writes a JSON value like `write_bytes`, indented for readers. NaN is rejected: it is not JSON."""
     write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
 def read_json(path: Path, what: str) -> Any:
-    """Reads a JSON file of ours.
+    """Reads a JSON file written by Towpath.
+
+    Args:
+        path: the file.
+        what: its name in messages ("the manifest").
+
+    Returns:
+        The JSON value.
 
     Raises:
-        DataError: it is not there or not JSON; `what` names it ("the manifest").
+        DataError: it does not exist or is not JSON.
     """
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError as error:
-        raise DataError(f"{path}: {what} is not there.") from error
+        raise DataError(f"{path}: {what} does not exist.") from error
     except ValueError as error:
-        raise DataError(f"{path}: {what} is not readable JSON ({error}).") from error
+        raise DataError(f"{path}: {what} is not valid JSON ({error}).") from error
 
 
 def read_versioned(path: Path, version: int, parse: Callable[[Any], T], error: type[DataError], hint: str) -> T:
-    """Reads a JSON file of ours that has a `format_version`.
+    """Reads a JSON file written by Towpath that has a `format_version`.
 
     Args:
         path: the file.
-        version: the format version that is read.
-        parse: makes the result of the JSON value.
-        error: raised where the file does not fit.
-        hint: what to do where the file is not there.
+        version: the supported format version.
+        parse: converts the JSON value to the result.
+        error: raised when the file is not valid.
+        hint: what to do when the file does not exist.
+
+    Returns:
+        The result of `parse`.
 
     Raises:
-        DataError: as `error`: no file, no JSON, another version, or a field that is missing or wrong.
+        DataError: as `error`: no file, not JSON, another version, or a field that is missing or wrong.
     """
     if not path.is_file():
         raise error(f"{path.parent}: there is no {path.name}.", hint)
     value = read_json(path, "the file")
     found = value.get("format_version") if isinstance(value, dict) else None
     if found != version:
-        raise error(f"{path}: its format version is {found}: this Towpath reads {version}.")
+        raise error(f"{path}: its format version is {found}: this version of Towpath reads {version}.")
     try:
         return parse(value)
     except (KeyError, TypeError, ValueError) as cause:
@@ -83,12 +93,12 @@ def read_versioned(path: Path, version: int, parse: Callable[[Any], T], error: t
 
 
 def partial(out: Path) -> Path:
-    """Where a step works on `out` until it is whole. What lies there may be resumed, never used."""
+    """Returns the folder where a step writes `out` until it is complete: it may be resumed, never read as output."""
     return out.with_name(out.name + ".partial")
 
 
 def publish(work: Path, out: Path) -> None:
-    """Puts a finished folder in its place with one rename; an older `out` is replaced."""
+    """Moves a finished folder to its final place with one rename; an existing `out` is replaced."""
     with translate_os_errors(out):
         for folder, _, names in os.walk(work):
             for name in names:
@@ -102,14 +112,19 @@ def publish(work: Path, out: Path) -> None:
 
 @contextmanager
 def translate_os_errors(path: Path) -> Iterator[None]:
-    """Turns what a file system says into an error that a person can act on."""
+    """Turns file system errors into errors that a person can act on.
+
+    Raises:
+        RetryError: the disk is full.
+        DataError: no permission.
+    """
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise RetryError(
                 f"{path}: the disk is full.",
-                "Free some space and give the same command again: what is finished is not done again.",
+                "Free some space and run the same command again: finished work is not repeated.",
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise DataError(f"{path}: no permission ({error.strerror}).") from error
@@ -117,7 +132,7 @@ def translate_os_errors(path: Path) -> Iterator[None]:
 
 
 def tree_digest(folder: Path) -> str:
-    """sha256 over the sorted relative paths and contents of a folder (or of one file)."""
+    """Returns the sha256 over the sorted relative paths and contents of a folder (or of one file)."""
     total = hashlib.sha256()
     files = [folder] if folder.is_file() else sorted(path for path in folder.rglob("*") if path.is_file())
     for path in files:
@@ -127,7 +142,7 @@ def tree_digest(folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file's content, read in pieces."""
+    """Returns the sha256 of a file's content, read in chunks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):

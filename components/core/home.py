@@ -1,4 +1,4 @@
-"""Where this machine keeps what outlives a run: the registry, its models, the records of services."""
+"""Where this machine keeps state across runs: the registry, its models, the state of services."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import platformdirs
 
 
 def home() -> Path:
-    """The folder named by TOWPATH_HOME, or the user's state folder ("~/.local/state/towpath")."""
+    """Returns the folder named by TOWPATH_HOME, or the user's state folder ("~/.local/state/towpath")."""
     return Path(os.environ.get("TOWPATH_HOME") or platformdirs.user_state_path("towpath"))

@@ -1,4 +1,4 @@
-"""Keeps the chatter of native libraries off the terminal: they write to the file descriptors, past Python."""
+"""Suppresses output of native libraries, which write to the file descriptors and bypass Python."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from contextlib import contextmanager
 
 @contextmanager
 def suppressed() -> Iterator[None]:
-    """What C and C++ code writes to standard output and error inside is dropped.
+    """Discards what C and C++ code writes to standard output and error inside the block.
 
-    Unless an exception ends it: then it is written after all, since it may say why.
+    If the block raises, the output is written to standard error after all, since it may explain the exception.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     kept = [os.dup(descriptor) for descriptor in (1, 2)]
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as captured:
         for descriptor in (1, 2):
-            os.dup2(said.fileno(), descriptor)
+            os.dup2(captured.fileno(), descriptor)
         failed = True
         try:
             yield
@@ -30,5 +30,5 @@ def suppressed() -> Iterator[None]:
                 os.dup2(old, descriptor)
                 os.close(old)
             if failed:
-                said.seek(0)
-                os.write(2, said.read())
+                captured.seek(0)
+                os.write(2, captured.read())

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long-running work: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN_SECONDS = 5.0
 
 
 class Bar(Protocol):
-    """What a step calls as it goes."""
+    """The interface that steps call to report progress."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Counts `steps` as done; `note` is shown beside the bar ("loss 0.31")."""
@@ -30,12 +30,15 @@ class Bar(Protocol):
 
 @contextmanager
 def bar(what: str, total: int, done: int = 0) -> Iterator[Bar]:
-    """Shows how far a piece of work has come.
+    """Shows the progress of a piece of work.
 
     Args:
         what: the work ("writing records").
-        total: steps in all.
-        done: steps done before (resumed work).
+        total: number of steps.
+        done: steps that are already done (resumed work).
+
+    Yields:
+        The bar to advance.
     """
     console = Console(file=sys.stderr)
     if not console.is_terminal:
@@ -65,10 +68,10 @@ class _Rich:
 class _Plain:
     def __init__(self, what: str, total: int, done: int) -> None:
         self._what, self._total, self._done = what, total, done
-        self._said = time.monotonic()
+        self._last_printed = time.monotonic()
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         self._done += steps
-        if self._done >= self._total or time.monotonic() - self._said >= PLAIN_SECONDS:
-            self._said = time.monotonic()
+        if self._done >= self._total or time.monotonic() - self._last_printed >= PLAIN_SECONDS:
+            self._last_printed = time.monotonic()
             print(f"  {self._what} {self._done}/{self._total} {note}".rstrip(), file=sys.stderr, flush=True)

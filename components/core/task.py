@@ -1,4 +1,4 @@
-"""What a model answers, and the parts of a data set: names that every step, and a server too, knows."""
+"""The tasks of a model and the splits of a data set: names shared by every step and by the server."""
 
 from __future__ import annotations
 

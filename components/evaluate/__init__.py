@@ -1,1 +1,1 @@
-"""Bundle and shards in, metrics and a report page out."""
+"""The evaluate step: bundle and records in, metrics and a report page out."""

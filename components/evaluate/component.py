@@ -1,4 +1,4 @@
-"""The evaluate step as KFP sees it."""
+"""KFP component for the evaluate step."""
 
 from kfp import dsl
 from kfp.dsl import HTML, Artifact, ClassificationMetrics, Dataset, Input, Metrics, Model, Output
@@ -19,10 +19,10 @@ def evaluate(
     """Scores a bundle on the test split and writes a report page.
 
     Args:
-        records: what the prepare step wrote.
+        records: from the prepare step.
         model: the bundle.
-        metrics: COCO's 12 numbers, or accuracy and top 5.
-        predictions: one JSON line an image.
+        metrics: COCO's 12 metrics, or accuracy and top 5.
+        predictions: one JSON line per image.
         confusion: of classes; empty for detectors.
         report: a self-contained page.
         config: fields of EvaluateConfig.

@@ -1,4 +1,4 @@
-"""What evaluation can be told."""
+"""Settings of the evaluate step."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..core.config import at_least
 
 @dataclass(frozen=True)
 class EvaluateConfig:
-    """How to evaluate.
+    """Settings of the evaluate step.
 
-    Args:
-        split: which examples to score on; None takes the test split, or val where there is no test.
-        variant: which of the bundle's variants to score; None takes the SavedModel, the model as it was trained.
-        images: images shown in the report, the worst answers first.
-        show_score: objects below this score are not drawn in the report; they count in the metrics all the same.
+    Attributes:
+        split: which split to score on; None takes test, or val if there is no test.
+        variant: which of the bundle's variants to score; None takes the SavedModel, the model as trained.
+        images: number of images shown in the report, the largest errors first.
+        show_score: objects below this score are not drawn in the report; they still count in the metrics.
     """
 
     split: Literal["train", "val", "test"] | None = None

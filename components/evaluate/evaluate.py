@@ -1,4 +1,4 @@
-"""Evaluation: a bundle's answers to images that it never saw, scored and shown."""
+"""Evaluation: scores a bundle on images that it was not trained on, and writes a report."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What evaluation found, and on what.
+    """The result of an evaluation.
 
-    Args:
+    Attributes:
         scores: metrics, per class, confusion.
         split: the split that was scored.
-        classes: names.
+        classes: class names.
     """
 
     scores: Scores
@@ -48,11 +48,14 @@ def evaluate(records: Path, model: Path, out: Path, config: EvaluateConfig) -> E
     Args:
         records: folder of the records.
         model: folder of the bundle.
-        out: a folder; report.html and predictions.jsonl (one line an image) appear in it when all is done.
-        config: how to evaluate.
+        out: a folder with report.html and predictions.jsonl (one line per image); it appears when all is done.
+        config: see EvaluateConfig.
+
+    Returns:
+        The scores, and the split that they are for.
 
     Raises:
-        RecordsError: records that are damaged, have no such split, or other classes than the model's.
+        RecordsError: records that are damaged, have no such split, or whose classes are not the model's.
         BundleError: a bundle that does not load.
     """
     data, loaded = manifest.read(records), bundle.read(model)
@@ -75,14 +78,14 @@ def evaluate(records: Path, model: Path, out: Path, config: EvaluateConfig) -> E
             worst.add(example, prediction)
 
         scores = score(predictor, data, split, "evaluating", seen)
-    page = report.page(card, data.manifest, split, scores, worst.best_first(), config.show_score)
+    page = report.page(card, data.manifest, split, scores, worst.worst_first(), config.show_score)
     files.write_text(work / REPORT, page)
     files.publish(work, out)
     return Evaluation(scores, split, card.classes)
 
 
 def as_json(example: Example, prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
-    """A line of predictions.jsonl: boxes (y_min, x_min, y_max, x_max) relative to the image, or a score a class."""
+    """Returns a line of predictions.jsonl; boxes are (y_min, x_min, y_max, x_max), relative to the image."""
     line: dict[str, Any] = {"source": example.source, "height": prediction.height, "width": prediction.width}
     if prediction.detections is not None:
         found = prediction.detections
@@ -96,7 +99,7 @@ def as_json(example: Example, prediction: Prediction, classes: tuple[str, ...]) 
 
 
 class _Worst:
-    """Keeps the answers that are the most wrong, in bounded memory."""
+    """Keeps the predictions with the largest errors, in bounded memory."""
 
     def __init__(self, limit: int, show_score: float) -> None:
         self._limit, self._show_score = limit, show_score
@@ -105,20 +108,20 @@ class _Worst:
 
     def add(self, example: Example, prediction: Prediction) -> None:
         self._count += 1
-        item = (fault(example, prediction, self._show_score), -self._count, example, prediction)
+        item = (error_score(example, prediction, self._show_score), -self._count, example, prediction)
         if len(self._heap) < self._limit:
             heapq.heappush(self._heap, item)
         elif self._limit:
             heapq.heappushpop(self._heap, item)
 
-    def best_first(self) -> list[tuple[float, Example, Prediction]]:
-        """(fault, example, answer), the most wrong first."""
+    def worst_first(self) -> list[tuple[float, Example, Prediction]]:
+        """Returns (error score, example, prediction), the largest errors first."""
         ordered = sorted(self._heap, key=lambda item: item[:2], reverse=True)
-        return [(amount, example, prediction) for amount, _, example, prediction in ordered]
+        return [(error, example, prediction) for error, _, example, prediction in ordered]
 
 
-def fault(example: Example, prediction: Prediction, show_score: float) -> float:
-    """How wrong an answer is: objects missed and objects that are not there, or the score that the true class lacks."""
+def error_score(example: Example, prediction: Prediction, show_score: float) -> float:
+    """Measures how wrong a prediction is: missed objects plus false detections, or 1 - the score of the true class."""
     if prediction.detections is None:
         if prediction.scores is None or example.label is None:
             return 0.0

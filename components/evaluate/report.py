@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page, as the Kubeflow UI shows it in a sandboxed frame."""
+"""The report: one self-contained HTML page, since the Kubeflow UI shows it in a sandboxed frame."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from ..core.models.bundle import ModelCard
 from ..core.models.predictor import Prediction
 from ..core.scoring.metrics import Scores, headline
 
-# Images are shown at this longer side, pixels: large enough to see a box, small enough for a page of some hundred KB.
+# Longer side of the shown images, pixels: large enough to see a box, small enough for a page of some hundred KB.
 SHOWN_SIDE = 320
 TRUTH, RIGHT, WRONG = "#12b76a", "#2e90fa", "#f04438"
 
-WORDS = {
+LABELS = {
     "map": "AP at IoU 0.50 to 0.95",
     "map50": "AP at IoU 0.50",
     "map75": "AP at IoU 0.75",
     "map_small": "AP, small objects",
     "map_medium": "AP, medium objects",
     "map_large": "AP, large objects",
-    "mar1": "recall, 1 object an image",
-    "mar10": "recall, 10 objects an image",
-    "mar100": "recall, 100 objects an image",
+    "mar1": "recall, 1 object per image",
+    "mar10": "recall, 10 objects per image",
+    "mar100": "recall, 100 objects per image",
     "mar_small": "recall, small objects",
     "mar_medium": "recall, medium objects",
     "mar_large": "recall, large objects",
-    "accuracy": "right at the first guess",
-    "top5": "right among five guesses",
+    "accuracy": "accuracy (top 1)",
+    "top5": "top-5 accuracy",
 }
 
 
@@ -47,15 +47,18 @@ def page(
     worst: list[tuple[float, Example, Prediction]],
     show_score: float,
 ) -> str:
-    """The report's HTML.
+    """Renders the report.
 
     Args:
         card: of the model.
         data: manifest of the records.
         split: the split that was scored.
-        scores: what was found.
-        worst: the images to show, the most wrong first.
+        scores: of that split.
+        worst: the images to show, with their error scores, the largest errors first.
         show_score: objects below it are not drawn.
+
+    Returns:
+        The HTML page.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__, ""), autoescape=True, undefined=jinja2.StrictUndefined
@@ -68,8 +71,8 @@ def page(
         data=data,
         split=split,
         examples=data.splits[split].examples,
-        main=(WORDS[main], scores.metrics.get(main, 0.0)),
-        metrics=[(name, WORDS[name], value) for name, value in scores.metrics.items()],
+        main=(LABELS[main], scores.metrics.get(main, 0.0)),
+        metrics=[(name, LABELS[name], value) for name, value in scores.metrics.items()],
         columns=list(rows[0][1]) if rows else [],
         rows=rows,
         bar_of=bar_of,
@@ -81,7 +84,7 @@ def page(
 
 
 def _confusion(scores: Scores) -> list[list[dict[str, Any]]]:
-    """Rows of cells with a count and its share of the row, 0..1."""
+    """Returns rows of cells with a count and its share of the row, 0..1."""
     if scores.confusion is None:
         return []
     shares = scores.confusion / np.maximum(scores.confusion.sum(axis=1, keepdims=True), 1)
@@ -92,21 +95,21 @@ def _confusion(scores: Scores) -> list[list[dict[str, Any]]]:
 
 
 def _shown(
-    card: ModelCard, fault: float, example: Example, prediction: Prediction, show_score: float
+    card: ModelCard, error: float, example: Example, prediction: Prediction, show_score: float
 ) -> dict[str, Any]:
     pixels, _ = images.decode(example.image, SHOWN_SIDE)
     image = Image.fromarray(pixels)
     scale = SHOWN_SIDE / max(image.size)
     image = image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))))
     if prediction.detections is not None:
-        words = _draw(image, card, example, prediction, show_score)
-        right = fault == 0
+        caption = _draw(image, card, example, prediction, show_score)
+        right = error == 0
     else:
-        words, right = _guess(card, example, prediction)
+        caption, right = _top_class(card, example, prediction)
     encoded = io.BytesIO()
     image.save(encoded, "JPEG", quality=85)
     data = base64.b64encode(encoded.getvalue()).decode()
-    return {"source": example.source, "data": data, "words": words, "right": right}
+    return {"source": example.source, "data": data, "caption": caption, "right": right}
 
 
 def _draw(image: Image.Image, card: ModelCard, example: Example, prediction: Prediction, show_score: float) -> str:
@@ -125,17 +128,17 @@ def _draw(image: Image.Image, card: ModelCard, example: Example, prediction: Pre
         place = (corners[0], max(0.0, corners[1] - 13))
         pen.rectangle(pen.textbbox(place, text, font=font), fill=RIGHT)
         pen.text(place, text, fill="white", font=font)
-    return f"{len(example.boxes)} there, {int(shown.sum())} found"
+    return f"{len(example.boxes)} labelled, {int(shown.sum())} found"
 
 
-def _guess(card: ModelCard, example: Example, prediction: Prediction) -> tuple[str, bool]:
+def _top_class(card: ModelCard, example: Example, prediction: Prediction) -> tuple[str, bool]:
     if prediction.scores is None or example.label is None:
         return "", False
     best = int(np.argmax(prediction.scores))
-    words = f"{card.classes[best]} {prediction.scores[best]:.2f}"
+    caption = f"{card.classes[best]} {prediction.scores[best]:.2f}"
     if best == example.label:
-        return words, True
-    return f"{words}, but it is {card.classes[example.label]}", False
+        return caption, True
+    return f"{caption}, true class: {card.classes[example.label]}", False
 
 
 def _corners(box: Any, image: Image.Image) -> tuple[float, float, float, float]:

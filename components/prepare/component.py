@@ -1,4 +1,4 @@
-"""The prepare step as Kubeflow Pipelines sees it."""
+"""KFP component for the prepare step."""
 
 from kfp import dsl
 from kfp.dsl import Dataset, Output
@@ -16,12 +16,12 @@ def prepare(
     """Writes labelled images as records: TFRecord shards and a manifest.
 
     Args:
-        records: what is written.
-        data: a folder of labelled images (COCO JSON, Pascal VOC XML, one folder a class), or a built-in set:
+        records: the output.
+        data: a folder of labelled images (COCO JSON, Pascal VOC XML, one folder per class), or a built-in set:
             "digits", "digit-scenes".
-        data_version: names the state of the data. Only the cache looks at it: another one prepares the data again.
-            `towpath run` fills it for a folder on this machine.
-        config: settings of the step, see components/prepare/config.py.
+        data_version: identifies the state of the data. Only the cache uses it: a new value prepares the data again.
+            `towpath run` fills it in for a folder on this machine.
+        config: fields of PrepareConfig.
     """
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `prepare` can be told."""
+"""Settings of the prepare step."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ OnBadBox = Literal["drop", "clip", "fail"]
 class PrepareConfig:
     """Settings of the prepare step.
 
-    Args:
-        format: of the source's folder; "auto" looks at what lies in it.
-        scenes: images in the built-in set `digit-scenes`, all splits together; 1,200 are drawn in seconds and are
-            enough for a small detector to learn from.
+    Attributes:
+        format: of the source's folder; "auto" detects it.
+        scenes: images in the built-in set `digit-scenes`, all splits together; 1,200 are drawn in seconds and
+            are enough to train a small detector.
         seed: of the scenes and of the order of the examples; the same seed gives the same bytes.
-        shard_mb: size that a shard should have, megabytes (10^6 bytes); about 100 reads well from object storage.
-        min_shards: shards of a split that has enough examples, so that readers work side by side.
-        on_bad_image: what to do about an image or annotation file that cannot be used: "fail", because a set with
-            holes should be a decision, or "skip" it and list it in the manifest.
-        on_bad_box: what to do about a box without area or far outside its image: "drop" it and list it in the
+        shard_mb: target size of a shard, megabytes (10^6 bytes); about 100 reads well from object storage.
+        min_shards: minimum number of shards of a split that has enough examples, so that they can be read in parallel.
+        on_bad_image: what to do with an image or annotation file that cannot be used: "fail", because an
+            incomplete set should be a deliberate choice, or "skip" it and list it in the manifest.
+        on_bad_box: what to do with a box without area or far outside its image: "drop" it and list it in the
             manifest, "clip" it to its image (and drop it only if nothing is left), or "fail".
     """
 
@@ -38,7 +38,7 @@ class PrepareConfig:
     on_bad_box: OnBadBox = "drop"
 
     def __post_init__(self) -> None:
-        at_least("scenes", self.scenes, 20)  # fewer leave no scene for val and test
+        at_least("scenes", self.scenes, 20)  # fewer would leave no scene for val and test
         at_least("seed", self.seed, 0)
         at_least("shard_mb", self.shard_mb, 0.01)
         at_least("min_shards", self.min_shards, 1)

@@ -1,4 +1,4 @@
-"""An image from a source as it goes into a shard: proven readable, upright, RGB or grey, JPEG or PNG."""
+"""Converts an image from a source for a shard: verified readable, upright, RGB or grey, JPEG or PNG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 
 from ..core.data.images import ImageError, decode, open_image
 
-QUALITY = 95  # of images that are encoded anew: what is lost cannot be seen
+QUALITY = 95  # of re-encoded images: the loss is not visible
 _ORIENTATION, _GPS = 0x0112, 0x8825  # EXIF tags
 
 
@@ -18,9 +18,10 @@ _ORIENTATION, _GPS = 0x0112, 0x8825  # EXIF tags
 class Stored:
     """An image for a shard.
 
-    Args:
+    Attributes:
         image: JPEG or PNG, upright.
-        height, width: in pixels, upright.
+        height: in pixels, upright.
+        width: in pixels, upright.
         orientation: the EXIF orientation that was undone, 1 to 8; 1 where the image was upright already.
     """
 
@@ -31,11 +32,11 @@ class Stored:
 
 
 def to_store(data: bytes) -> Stored:
-    """Decodes an image once, whole, and leaves its bytes alone where every later step can read them as they are.
+    """Decodes an image once, and keeps its bytes unchanged where every later step can read them as they are.
 
-    Left alone: upright JPEGs in RGB or grey (progressive ones too: encoding them anew would lose detail for nothing)
-    and 8-bit PNGs in RGB or grey without transparency. All else is encoded anew as JPEG, without its metadata; so is
-    an image that says where it was taken, for samples of the records are shown on the demo page.
+    Unchanged: upright JPEGs in RGB or grey (also progressive ones: re-encoding would only lose detail) and 8-bit PNGs
+    in RGB or grey without transparency. Everything else is re-encoded as JPEG, without its metadata; so is an image
+    with a GPS position, since samples of the records are shown on the demo page.
 
     Raises:
         ImageError: it cannot be read.
@@ -44,7 +45,7 @@ def to_store(data: bytes) -> Stored:
     orientation, located = _exif(image)
     ordinary = image.mode in ("RGB", "L") and "transparency" not in image.info and orientation == 1 and not located
     if ordinary and (image.format == "JPEG" or (image.format == "PNG" and not getattr(image, "is_animated", False))):
-        decode(data, at_least=1)  # at 1/8 size: every byte is read, few pixels are made
+        decode(data, at_least=1)  # at 1/8 size: every byte is read, few pixels are computed
         return Stored(data, image.height, image.width)
     pixels, (height, width) = decode(data)
     encoded = io.BytesIO()
@@ -55,7 +56,7 @@ def to_store(data: bytes) -> Stored:
 def _exif(image: Image.Image) -> tuple[int, bool]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of damaged EXIF data, which Pillow leaves out
+            warnings.simplefilter("ignore")  # about damaged EXIF data, which Pillow skips
             exif = image.getexif()
     except (OSError, ValueError, SyntaxError, TypeError, OverflowError) as error:
         raise ImageError(f"The image's EXIF data cannot be read: {error}") from error

@@ -1,4 +1,4 @@
-"""Annotated boxes in pixels as boxes relative to the stored image; what cannot be used goes by the config."""
+"""Converts annotated boxes in pixels to boxes relative to the stored image; unusable ones are treated as configured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..core.data.records import Example
 from .images import Stored
 from .source import Item, Object, Problems
 
-# Annotation tools round, and some count from 1: a box may reach this far over the edge and is clipped in silence.
+# Annotation tools round, and some count from 1: a box that exceeds the edge by no more than this is clipped silently.
 SLIGHT_PX = 2.0
 SLIGHT_SHARE = 0.05  # of the image's side
 
@@ -18,15 +18,15 @@ _Box = tuple[float, float, float, float]
 def to_example(item: Item, stored: Stored, problems: Problems) -> Example | None:
     """Joins an image with its labels.
 
-    Boxes are annotated on the image as the tool showed it. Today's tools show an image upright, as its EXIF
-    orientation says; older ones show it as it is stored. The size that the annotation gives tells which: where it is
-    the unturned one, the boxes are turned along with the image.
+    Boxes are annotated on the image as the tool showed it. Current tools show an image upright, following its
+    EXIF orientation; older ones show it as stored. The size in the annotation tells which: if it is that of the
+    unrotated image, the boxes are rotated with the image.
 
     Returns:
-        The example; None where the annotation belongs to another image, and such images are skipped.
+        The example; None if the annotation belongs to another image, and such images are skipped.
 
     Raises:
-        DataError: a box or image that cannot be used, where the config says fail.
+        DataError: a box or image that cannot be used, if the config says "fail".
     """
     size = (stored.height, stored.width)
     turned = stored.orientation >= 5 and item.declared == size[::-1] and item.declared != size
@@ -65,16 +65,16 @@ def to_example(item: Item, stored: Stored, problems: Problems) -> Example | None
 
 
 def _inside(box_px: _Box, stored: Stored, clip: bool) -> tuple[_Box | None, str]:
-    """The box relative to its image and within it, or None and why not."""
+    """Returns the box relative to its image and inside it, or None and the reason."""
     sides = np.array([stored.height, stored.width] * 2, np.float64)
     box = np.array(box_px, np.float64)
     if not np.isfinite(box).all():
-        return None, "is not made of numbers"
+        return None, "contains NaN or infinity"
     if (box[2:] <= box[:2]).any():
         return None, "has no area"
     over = np.maximum(-box, box - sides)
     if (over > np.maximum(SLIGHT_PX, SLIGHT_SHARE * sides)).any() and not clip:
-        return None, f"reaches outside its image of {stored.width}×{stored.height} pixels"
+        return None, f"extends beyond its image of {stored.width}×{stored.height} pixels"
     relative = np.clip(box / sides, 0, 1).astype(np.float32)
     if (relative[2:] <= relative[:2]).any():
         return None, f"lies outside its image of {stored.width}×{stored.height} pixels"
@@ -83,7 +83,7 @@ def _inside(box_px: _Box, stored: Stored, clip: bool) -> tuple[_Box | None, str]
 
 
 def _turned(box_px: _Box, stored: Stored) -> _Box:
-    """A box on the image as it is stored in its file -> on the upright image; orientations 5 to 8 swap the axes."""
+    """Maps a box on the image as stored in its file to the upright image; orientations 5 to 8 swap the axes."""
     y_min, x_min, y_max, x_max = box_px
     y_min, x_min, y_max, x_max = x_min, y_min, x_max, y_max
     if stored.orientation in (6, 7):  # left becomes right

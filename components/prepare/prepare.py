@@ -26,34 +26,39 @@ def prepare(source: str, out: Path, config: PrepareConfig) -> Manifest:
     The same source and config give the same bytes.
 
     Args:
-        source: a folder (COCO JSON, Pascal VOC XML, one folder a class), or the name of a built-in set: "digits",
-            "digit-scenes". A folder of that name is given as "./digits".
-        out: the folder to write; records that lie there are replaced.
+        source: a folder (COCO JSON, Pascal VOC XML, one folder per class), or the name of a built-in set: "digits",
+            "digit-scenes". A folder of that name is passed as "./digits".
+        out: the folder to write; existing records in it are replaced.
         config: see PrepareConfig.
 
+    Returns:
+        The manifest of the records.
+
     Raises:
-        DataError: the source cannot be used: not there, empty, of no known format, or damaged.
-        ConfigError: `out` holds something that is not records.
+        DataError: the source cannot be used: missing, empty, of unknown format, or damaged.
+        ConfigError: `out` contains something other than records.
         RetryError: the disk is full.
     """
     if out.exists() and not (out / manifest.FILE).is_file() and (out.is_file() or any(out.iterdir())):
-        raise ConfigError(f"{out}: there is something else than records in it.", "Name a folder that is not there yet.")
+        raise ConfigError(
+            f"{out}: it contains something other than records.", "Choose a folder that does not exist yet."
+        )
     problems = Problems(config)
     name, read = _read(source, config, problems)
-    _say(source, read)
+    _print_summary(source, read)
     work = files.partial(out)
     try:
         with files.translate_os_errors(work):
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
-        made = _write(name, source, read, work, problems)
-        manifest.write(made, work)
+        result = _write(name, source, read, work, problems)
+        manifest.write(result, work)
         files.publish(work, out)
     except BaseException:
-        # Nothing is resumed from it, and on a full disk it would be in the way.
+        # It is never resumed, and would take up space on a full disk.
         shutil.rmtree(work, ignore_errors=True)
         raise
-    return made
+    return result
 
 
 def _read(source: str, config: PrepareConfig, problems: Problems) -> tuple[str, Source]:
@@ -63,11 +68,11 @@ def _read(source: str, config: PrepareConfig, problems: Problems) -> tuple[str, 
         return source, builtin.digit_scenes(config)
     folder = Path(source)
     if not folder.is_dir():
-        what = "this is no folder" if folder.exists() else "there is no such folder"
+        what = "not a directory" if folder.exists() else "the directory does not exist"
         raise DataError(
-            f"{source}: {what}.", f"Give a folder of labelled images, or a built-in set: {', '.join(builtin.NAMES)}."
+            f"{source}: {what}.", f"Pass a folder of labelled images, or a built-in set: {', '.join(builtin.NAMES)}."
         )
-    # The name becomes the model's, and so part of URLs.
+    # The name becomes the model's, and therefore part of URLs.
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.") or "images"
     return name, detect.read(folder, problems)
 
@@ -102,10 +107,10 @@ def _shuffled(items: list[Item], seed: str) -> list[Item]:
     return order
 
 
-def _say(source: str, read: Source) -> None:
+def _print_summary(source: str, read: Source) -> None:
     counts = ", ".join(f"{split} {len(read.splits[split])}" for split in SPLITS if read.splits.get(split))
     lines = [f"{read.format}, {len(read.classes)} classes, images: {counts} ({read.split_by})"]
-    if absent := [split for split in SPLITS if not read.splits.get(split)]:
-        lines.append(f"there is no {' and no '.join(absent)} split: later steps use those that are there")
+    if missing := [split for split in SPLITS if not read.splits.get(split)]:
+        lines.append(f"there is no {' and no '.join(missing)} split: later steps use the existing ones")
     for line in lines:
         print(f"  {source}: {line}", file=sys.stderr)

@@ -19,14 +19,14 @@ from .images import to_store
 from .objects import to_example
 from .source import Item, Problems
 
-# A shard of fewer examples costs more to open than its reading side by side gains.
-LEAST_EXAMPLES = 16
+# A shard of fewer examples costs more to open than reading it in parallel gains.
+MIN_EXAMPLES = 16
 
 
 def shard_count(items: Sequence[Item], config: PrepareConfig) -> int:
-    """Shards that a split is written into: by size, but at least `min_shards` where each gets enough examples."""
+    """Returns the number of shards of a split: by size, but at least `min_shards` if each gets enough examples."""
     by_size = math.ceil(sum(item.size for item in items) / (config.shard_mb * 1e6))
-    return max(1, by_size, min(config.min_shards, len(items) // LEAST_EXAMPLES))
+    return max(1, by_size, min(config.min_shards, len(items) // MIN_EXAMPLES))
 
 
 def write_split(
@@ -36,11 +36,17 @@ def write_split(
 
     Args:
         name: of the split.
-        items: its images, in the order that they are written in.
-        work: the folder that the shards go to.
+        items: its images, in the order in which they are written.
+        classes: class names.
+        work: the folder to which the shards are written.
+        problems: collects or raises what cannot be used.
+        bar: advanced by one for each image.
+
+    Returns:
+        The split with its shards.
 
     Raises:
-        DataError: an image or box that cannot be used, where the config says fail.
+        DataError: an image or box that cannot be used, if the config says "fail".
         RetryError: the disk is full.
     """
     count = shard_count(items, problems.config)
@@ -77,7 +83,7 @@ def _write_shard(
 def _read(item: Item, problems: Problems) -> records.Example | None:
     try:
         if item.size > MAX_BYTES:
-            raise ImageError(f"The file has {item.size:,} bytes: at most {MAX_BYTES:,} are read.")
+            raise ImageError(f"The file has {item.size:,} bytes: the limit is {MAX_BYTES:,}.")
         stored = to_store(item.load())
     except ImageError as error:
         problems.image(item.file, error.message)
@@ -89,7 +95,7 @@ def _read(item: Item, problems: Problems) -> records.Example | None:
 
 
 class _Hashing(io.BufferedWriter):
-    """A file that knows the sha256 of what was written to it."""
+    """A file that computes the sha256 of what is written to it."""
 
     def __init__(self, raw: io.FileIO) -> None:
         super().__init__(raw, files.CHUNK)

@@ -1,4 +1,4 @@
-"""What every reader gives: labelled images that are not yet read."""
+"""What every reader returns: labelled images that are not read yet."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 class Object:
     """One annotated object.
 
-    Args:
+    Attributes:
         label: index of its class.
-        box_px: (y_min, x_min, y_max, x_max) in pixels, as annotated: it may be outside its image or not a number.
+        box_px: (y_min, x_min, y_max, x_max) in pixels, as annotated: it may be outside its image or NaN.
         crowd: 1 where the box stands for a crowd (COCO).
-        area: of the object in pixels (COCO's segmentation area); None where the box's own counts.
+        area: of the object in pixels (COCO's segmentation area); None: the box's own area is used.
     """
 
     label: int
@@ -33,15 +33,15 @@ class Object:
 
 @dataclass(frozen=True)
 class Item:
-    """One labelled image, not yet read.
+    """One labelled image, not read yet.
 
-    Args:
-        file: where it lies, relative to the source's folder; also its name in messages.
-        load: gives the encoded image; may raise OSError.
-        size: bytes of the encoded image, an estimate where it is drawn.
+    Attributes:
+        file: its path relative to the source's folder; also its name in messages.
+        load: returns the encoded image; may raise OSError.
+        size: bytes of the encoded image, an estimate for generated ones.
         label: index of its class (classification).
         objects: what is annotated in it (detection).
-        declared: the (height, width) in pixels that its annotation gives; None where it gives none.
+        declared: the (height, width) in pixels from its annotation; None if there is none.
         source_id: its id in the source.
     """
 
@@ -58,11 +58,13 @@ class Item:
 class Source:
     """Labelled images of one data set.
 
-    Args:
-        format: as people call it ("Pascal VOC").
-        splits: "train", "val", "test" -> images; those that are there.
-        split_by: who made the splits ("the source's own", "by content").
-        horizontal_flip: a mirrored image is still a right example.
+    Attributes:
+        format: its usual name ("Pascal VOC").
+        task: detection or classification.
+        classes: class names; a label is an index into them.
+        splits: "train", "val", "test" -> images; those that exist.
+        split_by: where the splits come from ("the source's own", "by content").
+        horizontal_flip: whether a mirrored image is still a valid example.
     """
 
     format: str
@@ -75,14 +77,14 @@ class Source:
 
 @dataclass
 class Problems:
-    """What could not be used: raises or remembers, as the config says."""
+    """Images and boxes that could not be used: raises an error or records them, as configured."""
 
     config: PrepareConfig
     skipped: list[Skipped] = field(default_factory=list)
     dropped: list[Skipped] = field(default_factory=list)
 
     def image(self, file: str, reason: str) -> None:
-        """An image or annotation file that cannot be used.
+        """Reports an image or annotation file that cannot be used.
 
         Raises:
             DataError: unless such images are to be skipped.
@@ -90,12 +92,12 @@ class Problems:
         if self.config.on_bad_image == "fail":
             raise DataError(
                 f"{file}: {reason}",
-                "Fix or remove it, or leave out what cannot be used: --set prepare.on_bad_image=skip.",
+                "Fix or remove it, or skip unusable images: --set prepare.on_bad_image=skip.",
             )
         self.skipped.append(Skipped(file, reason))
 
     def box(self, file: str, reason: str) -> None:
-        """A box that cannot be used.
+        """Reports a box that cannot be used.
 
         Raises:
             DataError: if such boxes are not to be dropped.
@@ -108,7 +110,7 @@ class Problems:
 
 
 def plain(text: str) -> str:
-    """A name as UTF-8 can hold it: file systems and JSON let through what is none."""
+    """Replaces characters that UTF-8 cannot encode, which file systems and JSON admit."""
     return text.encode(errors="replace").decode()
 
 
@@ -120,6 +122,6 @@ def image_item(
     declared: tuple[int, int] | None = None,
     source_id: str = "",
 ) -> Item:
-    """An item for an image file that is there; `root` is the source's folder."""
+    """Creates an item for an existing image file; `root` is the source's folder."""
     file = plain(path.relative_to(root).as_posix())
     return Item(file, path.read_bytes, path.stat().st_size, label, objects, declared, source_id)

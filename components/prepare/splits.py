@@ -1,4 +1,4 @@
-"""Who trains, who validates, who tests: the source's own splits, or splits by content."""
+"""Train, val and test splits: the source's own, or by content."""
 
 from __future__ import annotations
 
@@ -20,29 +20,32 @@ _WORDS = {
     "testing": "test",
 }
 _WORD = re.compile(rf"(?<![a-z])({'|'.join(_WORDS)})(?![a-z])")
-# Of ten images, eight train, one validates, one tests.
+# Of ten images, eight are for train, one for val, one for test.
 TENTHS = ("train",) * 8 + ("val", "test")
 BY_CONTENT = "by content: 80/10/10"
 
 
 def named(text: str) -> set[str]:
-    """The splits that a file's or folder's name speaks of: "instances_val2017.json" -> {"val"}."""
+    """Returns the splits that a file's or folder's name mentions: "instances_val2017.json" -> {"val"}."""
     return {_WORDS[word] for word in _WORD.findall(text.lower())}
 
 
 def settled(found: dict[str, list[Item]], where: str) -> tuple[dict[str, list[Item]], str]:
-    """The splits to write, and who made them.
+    """Returns the splits to write, and where they come from.
 
     Args:
-        found: split -> images; under "" those of no split. Either all have a split or none has.
+        found: split -> images; those without a split under "". Either all have a split or none has.
         where: the source, for messages.
+
+    Returns:
+        Split -> images, and a phrase for the summary ("by content: 80/10/10").
 
     Raises:
         DataError: there are no images, or none to train on.
     """
     found = {split: items for split, items in found.items() if items}
     if not found:
-        raise DataError(f"{where}: there is no labelled image in it.")
+        raise DataError(f"{where}: it contains no labelled images.")
     if set(found) in ({""}, {"train"}):
         (items,) = found.values()
         return by_content(items), BY_CONTENT
@@ -54,9 +57,9 @@ def settled(found: dict[str, list[Item]], where: str) -> tuple[dict[str, list[It
 def by_content(items: Sequence[Item]) -> dict[str, list[Item]]:
     """Splits images by the sha256 of their bytes.
 
-    An image's split depends on nothing but its content: it stays where it is when others come or go, and two copies
-    of one image never lie in two splits. In a set so small that val or test would stay empty, the last image
-    of train, by digest, goes there.
+    An image's split depends only on its content: it does not change when other images are added or removed, and two
+    copies of one image never end up in two splits. In a set so small that val or test would stay empty, the last
+    image of train, by digest, is moved there.
     """
     splits: dict[str, list[tuple[str, Item]]] = {split: [] for split in SPLITS}
     for item in items:
@@ -73,5 +76,5 @@ def by_content(items: Sequence[Item]) -> dict[str, list[Item]]:
 def _digest(item: Item) -> str:
     try:
         return hashlib.sha256(item.load()).hexdigest()
-    except OSError:  # said when the image is to be written
+    except OSError:  # reported when the image is written
         return hashlib.sha256(item.file.encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""Training: shards in, a model bundle out."""
+"""The train step: records in, a model bundle out."""

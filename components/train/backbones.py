@@ -1,4 +1,4 @@
-"""Backbones: what turns an image into feature maps of stride 8, 16, 32."""
+"""Backbones: networks that turn an image into feature maps of stride 8, 16, 32."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LEVELS = (3, 4, 5)
 class Family:
     """A backbone of keras.applications.
 
-    Args:
+    Attributes:
         build: its constructor.
-        scaling: how it wants pixels: "unit" (-1..1), "caffe" (BGR less the mean), "torch" (by mean and deviation) or
-            "inside" (0..255; it scales by itself).
-        wide: it takes `alpha`.
+        scaling: how it expects pixels: "unit" (-1..1), "caffe" (BGR minus the mean), "torch" (by mean and standard
+            deviation) or "inside" (0..255; it scales by itself).
+        wide: whether its constructor takes `alpha`.
     """
 
     build: Callable[..., Any]
@@ -41,7 +41,7 @@ FAMILIES = {
 
 
 def build(config: TrainConfig, input_size: int) -> tuple[Any, list[Any]]:
-    """A backbone's input and its feature maps.
+    """Builds a backbone.
 
     Args:
         config: which backbone, how wide, which weights.
@@ -51,12 +51,14 @@ def build(config: TrainConfig, input_size: int) -> tuple[Any, list[Any]]:
         The Keras input "image" (float32 [N, side, side, 3], 0..255) and the maps of stride 8, 16 and 32.
 
     Raises:
-        ConfigError: weights that are not there or do not fit.
+        ConfigError: weights that do not exist or do not fit.
     """
     image = keras.Input((input_size, input_size, 3), name="image")
     if config.backbone == "small":
         if config.weights is not None:
-            raise ConfigError("'train.weights' is set, but the backbone 'small' has none.", "Take another backbone.")
+            raise ConfigError(
+                "'train.weights' is set, but the backbone 'small' has no pretrained weights.", "Use another backbone."
+            )
         return image, _small(_scale(image, "unit"))
     family = FAMILIES[config.backbone]
     options = {"alpha": config.width_multiplier} if family.wide else {}
@@ -86,7 +88,7 @@ def _scale(image: Any, scaling: str) -> Any:
 
 
 def _last_at(model: Any, input_size: int, stride: int) -> Any:
-    """The last feature map of a stride: the deepest, as the papers take it."""
+    """Returns the last feature map of a stride: the deepest, as in the papers."""
     side = -(-input_size // stride)
     maps = [layer.output for layer in model.layers if len(getattr(layer.output, "shape", ())) == 4]
     found = [one for one in maps if one.shape[1] == side and one.shape[2] == side]
@@ -96,10 +98,10 @@ def _last_at(model: Any, input_size: int, stride: int) -> Any:
 
 
 def _small(x: Any) -> list[Any]:
-    """A residual network of 0.4 M parameters for CPUs.
+    """Builds a residual network of 0.4 M parameters for CPUs.
 
-    Plain 3x3 convolutions, which CPUs run faster than depthwise ones, after a stem that goes to a quarter of the side
-    at once: maps of half the side would take a fifth of the training's time.
+    Plain 3x3 convolutions, which CPUs run faster than depthwise ones, after a stem that downsamples by 4 at once: maps
+    of half the side would take a fifth of the training time.
     """
     x = _convolve(x, 32, side=6, stride=4)
     maps: list[Any] = []

@@ -1,4 +1,4 @@
-"""Checkpoints: where a killed training goes on."""
+"""Checkpoints, from which an interrupted training resumes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ STATE = "state.json"
 
 
 class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has no types
-    """Saves weights and optimizer at the end of each epoch; the newest whole one counts.
+    """Saves weights and optimizer at the end of each epoch.
 
-    The weights are written beside and renamed, then state.json names them: killed at any moment, state.json names a
-    whole file.
+    The weights are written to a temporary file and renamed, then state.json names them: whenever the process is killed,
+    state.json names a complete file.
 
     Args:
-        folder: where they lie.
-        fingerprint: names the data and the config; what another fingerprint left is not resumed.
+        folder: where checkpoints are written.
+        fingerprint: identifies the data and the config; checkpoints of another fingerprint are not resumed.
     """
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
@@ -30,7 +30,11 @@ class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has 
         self.history: list[dict[str, float]] = []
 
     def resume(self, model: Any) -> int:
-        """Loads the newest checkpoint into a compiled model. Returns: the number of finished epochs, 0 without one."""
+        """Loads the newest checkpoint into a compiled model.
+
+        Returns:
+            The number of finished epochs, 0 without a checkpoint.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         if not (self._folder / STATE).is_file():
             return 0
@@ -45,7 +49,7 @@ class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has 
         return len(self.history)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras calls it after each epoch, validation included."""
+        """Saves a checkpoint; Keras calls it after each epoch, validation included."""
         self.history.append({name: float(value) for name, value in (logs or {}).items()})
         name = f"epoch-{epoch + 1:04d}.weights.h5"
         with files.translate_os_errors(self._folder / name):
@@ -61,5 +65,5 @@ class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has 
 
 
 def _seeds(model: Any) -> list[Any]:
-    """Where dropout stands in its random sequence, which Keras does not save with the weights."""
+    """Returns the random states of dropout, which Keras does not save with the weights."""
     return [layer.seed_generator.state for layer in model.layers if hasattr(layer, "seed_generator")]

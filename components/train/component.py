@@ -1,4 +1,4 @@
-"""The train step as KFP sees it."""
+"""KFP component for the train step."""
 
 from kfp import dsl
 from kfp.dsl import Dataset, Input, Metrics, Model, Output
@@ -11,9 +11,9 @@ def train(records: Input[Dataset], model: Output[Model], metrics: Output[Metrics
     """Trains a detector or a classifier on records and writes it as a bundle.
 
     Args:
-        records: what the prepare step wrote.
+        records: from the prepare step.
         model: the bundle.
-        metrics: the last losses, the epochs and images/s.
+        metrics: losses of the last epoch, epochs and images/s.
         config: fields of TrainConfig.
     """
     from pathlib import Path
@@ -22,6 +22,6 @@ def train(records: Input[Dataset], model: Output[Model], metrics: Output[Metrics
     from towpath.components.train.config import TrainConfig
     from towpath.components.train.train import train
 
-    figures = train(Path(records.path), Path(model.path), load(TrainConfig, config, "train"))
-    for name, value in figures.items():
+    result = train(Path(records.path), Path(model.path), load(TrainConfig, config, "train"))
+    for name, value in result.items():
         metrics.log_metric(name, value)

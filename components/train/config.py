@@ -1,4 +1,4 @@
-"""What training can be told."""
+"""Settings of the train step."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ Backbone = Literal[
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How to train.
+    """Settings of the train step.
 
-    Args:
-        backbone: "small" trains from nothing on two CPU cores in minutes; the others are keras.applications'.
+    Attributes:
+        backbone: "small" trains from scratch on two CPU cores in minutes; the others are from keras.applications.
         width_multiplier: channels of MobileNets relative to the paper's (alpha).
-        weights: file of pretrained backbone weights (no top) for keras.applications; None trains from nothing.
-        input_size: side of the model's input in pixels; None takes the images' median longer side, at most 320, so
-            that a CPU can still train it.
+        weights: file of pretrained backbone weights (no top) for keras.applications; None trains from scratch
+            (random initialization).
+        input_size: side of the model's input in pixels; None takes the images' median longer side, at most 320,
+            which a CPU can still train.
         epochs: passes over the training split; 12 bring digit-scenes to an mAP@0.5 above 0.9 in minutes on two cores.
-        batch_size: images a step on each device.
+        batch_size: images per step and device.
         learning_rate: peak, for a global batch of 16; it scales with the global batch (Goyal et al. 2017).
-        warmup_fraction: part of all steps in which the rate climbs to its peak; it then falls as a cosine.
+        warmup_fraction: fraction of all steps in which the rate rises to its peak; then it decays as a cosine.
         weight_decay: of AdamW.
         pyramid_channels: width of a detector's pyramid and heads; Lin et al. use 256, 48 suits the small backbone.
         head_depth: convolutions in each head before its last; Lin et al. use 4, 1 suits the small backbone.
-        horizontal_flip: flip images at random; None follows the records (digits must not be flipped).
+        horizontal_flip: flip images at random; None takes the records' setting (digits must not be flipped).
         scale_jitter: images are scaled by a random factor in 1 ± scale_jitter; 0 turns it off.
         name: of the model; None takes the records' name.
-        samples: images with known answers kept in the bundle, for checks and the demo page.
+        samples: number of labelled images kept in the bundle, for checks and the demo page.
         seed: of weights, shuffling and augmentation.
     """
 

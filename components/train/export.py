@@ -1,4 +1,4 @@
-"""From a trained model to a bundle's SavedModel, in TensorFlow Serving's layout."""
+"""Exports a trained model as a bundle's SavedModel, in TensorFlow Serving's layout."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..core.models.engines import INPUT, RAW
 def saved_model(model: Any, card: ModelCard, folder: Path) -> None:
     """Writes the SavedModel with two signatures.
 
-    `raw` gives what Towpath's own engines post-process ("scores", and "box_deltas" of a detector). `serving_default`
-    gives the finished answer, for TensorFlow Serving and others: "detection_boxes" (relative to the input),
+    `raw` returns what Towpath's own engines post-process ("scores", and "box_deltas" of a detector). `serving_default`
+    returns the final predictions, for TensorFlow Serving and others: "detection_boxes" (relative to the input),
     "detection_scores", "detection_classes" (from 1) and "num_detections", or the classes' "scores".
 
     Args:
         model: a detector or a classifier of `models`.
         card: of the bundle.
-        folder: the bundle's.
+        folder: of the bundle.
     """
     side = card.vision.input_size
     spec = tf.TensorSpec([None, side, side, 3], tf.float32, name=INPUT)
@@ -47,7 +47,7 @@ def _raw(model: Any, image: Any) -> dict[str, Any]:
 
 
 def _detect(model: Any, image: Any, card: ModelCard) -> dict[str, Any]:
-    """The same as `core.models.detection`, in the graph."""
+    """Does the same as `core.models.detection`, in the graph."""
     if card.vision.anchors is None or card.vision.post is None:
         raise BundleError(f"The detector {card.name} has no anchors or no post-processing.")
     outputs = _raw(model, image)

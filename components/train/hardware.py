@@ -1,4 +1,4 @@
-"""Which devices this process trains on, and how they are named to a person."""
+"""Detects the devices that this process trains on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Devices:
-    """Where training runs.
+    """The devices to train on.
 
-    Args:
+    Attributes:
         strategy: a tf.distribute.Strategy.
-        replicas: copies of the model that train together.
-        what: in words ("2 GPUs", "8 TPU cores", "CPU, 2 cores").
+        replicas: number of model replicas that train together.
+        what: description for the log ("2 GPUs", "8 TPU cores", "CPU, 2 cores").
     """
 
     strategy: Any
@@ -23,7 +23,7 @@ class Devices:
 
 
 def devices() -> Devices:
-    """Takes the best devices in reach: a TPU, several workers (TF_CONFIG), GPUs, or the CPU.
+    """Returns the best available devices: a TPU, several workers (TF_CONFIG), GPUs, or the CPU.
 
     A TPU is used where the TPU_NAME variable names one, as on a TPU VM or a GKE TPU node.
     """

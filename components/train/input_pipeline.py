@@ -1,6 +1,6 @@
-"""The input pipeline: shards to batches with TensorFlow's ops, in parallel, the same for the same seed.
+"""The input pipeline: shards to batches with TensorFlow's ops, in parallel, deterministic for a given seed.
 
-What evaluation and serving do with NumPy (`core.data.images`) happens here with tf.image; a test compares the two.
+What evaluation and serving do with NumPy (`core.data.images`) is done here with tf.image; a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..core.data.boxes import BOX_VARIANCE, Boxes
 from ..core.task import Task
 from .losses import RetinaNetLoss
 
-# Overlap from which an anchor learns a box, and below which it is background. Source: Lin et al. 2017, section 4.
+# IoU from which an anchor is positive, and below which it is background. Source: Lin et al. 2017, section 4.
 POSITIVE_IOU = 0.5
 NEGATIVE_IOU = 0.4
-# A box that zooming leaves less of than this is dropped: what is left no longer shows what it is.
-VISIBLE = 0.3
+# A box of which scaling leaves a smaller share visible is dropped: the rest no longer shows what it is.
+MIN_VISIBLE = 0.3
 SHUFFLE_BUFFER = 4096
 FEATURES = {
     "image/encoded": tf.io.FixedLenFeature([], tf.string),
@@ -39,12 +39,12 @@ FEATURES = {
 
 @dataclass(frozen=True)
 class InputConfig:
-    """What the pipeline needs to know.
+    """Settings of the input pipeline.
 
-    Args:
-        task: what to learn.
+    Attributes:
+        task: detection or classification.
         size: side of the model's input in pixels.
-        resize_mode: how images come into it.
+        resize_mode: how images are fitted into it.
         batch_size: images in a global batch.
         seed: of shuffling and augmentation.
         horizontal_flip: flip at random.
@@ -63,17 +63,19 @@ class InputConfig:
 
 
 def training(shards: list[Path], config: InputConfig, steps: int, first_epoch: int, epochs: int) -> Any:
-    """Endless-looking training batches: each epoch shuffled anew, by its own seed, so that a resumed run sees what an
-    undisturbed one would.
+    """Creates the training batches.
+
+    Each epoch is reshuffled with its own seed, so that a resumed run sees the same batches as an uninterrupted one.
 
     Args:
         shards: TFRecord files.
-        inputs: see there.
-        steps: batches an epoch.
-        first_epoch, epochs: which epochs to give: first_epoch … epochs - 1.
+        config: see InputConfig.
+        steps: batches per epoch.
+        first_epoch: the first epoch to produce.
+        epochs: the epoch before which to stop: first_epoch … epochs - 1 are produced.
 
     Returns:
-        A tf.data.Dataset of (images [B, side, side, 3] float32 0..255, targets), `steps` batches an epoch.
+        A tf.data.Dataset of (images [B, side, side, 3] float32 0..255, targets), `steps` batches per epoch.
     """
     names = [str(shard) for shard in shards]
 
@@ -91,7 +93,7 @@ def training(shards: list[Path], config: InputConfig, steps: int, first_epoch: i
 
 
 def validation(shards: list[Path], config: InputConfig, examples: int) -> Any:
-    """The batches of a split of so many examples, in order, unaugmented; the last may be smaller."""
+    """Creates the batches of a split with `examples` examples, in order, unaugmented; the last may be smaller."""
     data = tf.data.TFRecordDataset([str(shard) for shard in shards])
     data = data.map(lambda record: _learn(record, None, config), tf.data.AUTOTUNE, deterministic=True)
     data = data.batch(config.batch_size).prefetch(tf.data.AUTOTUNE)
@@ -99,7 +101,7 @@ def validation(shards: list[Path], config: InputConfig, examples: int) -> Any:
 
 
 def fitted(encoded: Any, size: int, mode: images.ResizeMode) -> tuple[Any, Any, Any]:
-    """`images.decode` and `images.fit_to` in TensorFlow.
+    """Does the same as `images.decode` and `images.fit_to`, in TensorFlow.
 
     Args:
         encoded: scalar string, JPEG or PNG.
@@ -142,7 +144,7 @@ def _decoded(encoded: Any, size: int, mode: images.ResizeMode) -> Any:
 
 
 def _averaged(pixels: Any, ratio: int) -> Any:
-    """`images._averaged`."""
+    """Does the same as `images._averaged`."""
     shape = tf.shape(pixels)
     pixels = tf.pad(pixels, [[0, -shape[0] % ratio], [0, -shape[1] % ratio], [0, 0]], "SYMMETRIC")
     height, width = tf.shape(pixels)[0] // ratio, tf.shape(pixels)[1] // ratio
@@ -156,7 +158,7 @@ def _jpeg(encoded: Any, ratio: int) -> Any:
 
 
 def _learn(record: Any, place: Any, config: InputConfig) -> tuple[Any, Any]:
-    """One example to image and targets; augmented where `place`, the example's number in the run, is given."""
+    """Converts a record to image and targets; augmented if `place`, the example's number in the run, is given."""
     example = tf.io.parse_single_example(record, FEATURES)
     image, scale, offset = fitted(example["image/encoded"], config.size, config.resize_mode)
     columns = [tf.sparse.to_dense(example[f"image/object/bbox/{name}"]) for name in ("ymin", "xmin", "ymax", "xmax")]
@@ -183,7 +185,7 @@ def _augment(image: Any, boxes: Any, seed: Any, config: InputConfig) -> tuple[An
         seeds = tf.random.split(seed, 2)
         zoom = 1 + tf.random.stateless_uniform([], seeds[0], -config.scale_jitter, config.scale_jitter)
         place = tf.random.stateless_uniform([2], seeds[1])
-        # The window onto the image, relative to it; a window larger than the image shows grey around it.
+        # The crop window, relative to the image; if it is larger than the image, the border is grey.
         window = 1 / zoom
         corner = place * (1 - window)
         region = tf.concat([corner, corner + window], axis=0)[None]
@@ -191,7 +193,7 @@ def _augment(image: Any, boxes: Any, seed: Any, config: InputConfig) -> tuple[An
         image = tf.image.crop_and_resize(image[None], region, [0], sides, extrapolation_value=images.PAD)[0]
         before = _area(boxes)
         boxes = tf.clip_by_value((boxes - tf.tile(corner, [2])) / window, 0.0, 1.0)
-        shown = _area(boxes) * window**2 >= VISIBLE * before
+        shown = _area(boxes) * window**2 >= MIN_VISIBLE * before
     else:
         shown = tf.ones(tf.shape(boxes)[:1], tf.bool)
     if config.horizontal_flip:
@@ -207,14 +209,17 @@ def _area(boxes: Any) -> Any:
 
 
 def match(boxes: Any, labels: Any, ignored: Any, anchors: Any) -> dict[str, Any]:
-    """What each anchor learns.
+    """Assigns targets to anchors.
 
-    An anchor learns the box that it overlaps most, from POSITIVE_IOU on; below NEGATIVE_IOU it is background; between
-    them it is left out. Each box is also learned by the anchor that overlaps it most, so none goes unlearned.
-    Anchors that lie mostly in an ignored region (a crowd, a box that is hardly visible) are left out.
+    An anchor is matched to the box that it overlaps most, from POSITIVE_IOU on; below NEGATIVE_IOU it is background; in
+    between it is ignored. Each box is also matched to the anchor that overlaps it most, so that every box has one.
+    Anchors that lie mostly in an ignored region (a crowd, a box that is hardly visible) are ignored.
 
     Args:
-        boxes: [N, 4] float32. labels: [N] int32. ignored: [M, 4]. anchors: [A, 4]; all relative to the input.
+        boxes: [N, 4] float32, relative to the input.
+        labels: [N] int32.
+        ignored: [M, 4] float32, relative to the input.
+        anchors: [A, 4] float32, relative to the input.
 
     Returns:
         "labels" [A] int32 and "box_deltas" [A, 4] float32, as RetinaNetLoss takes them.
@@ -237,9 +242,9 @@ def match(boxes: Any, labels: Any, ignored: Any, anchors: Any) -> dict[str, Any]
         best = tf.where(forced >= 0, forced, best)
         positive = (best_iou >= POSITIVE_IOU) | (forced >= 0)
         between = tf.where(best_iou >= NEGATIVE_IOU, RetinaNetLoss.IGNORED, background)
-        wanted = tf.where(positive, tf.gather(labels, best), between)
+        targets = tf.where(positive, tf.gather(labels, best), between)
         box_deltas = _encode(tf.gather(boxes, best), anchors)
-        return {"labels": wanted, "box_deltas": tf.where(positive[:, None], box_deltas, 0.0)}
+        return {"labels": targets, "box_deltas": tf.where(positive[:, None], box_deltas, 0.0)}
 
     return tf.cond(tf.shape(boxes)[0] > 0, if_any, lambda: if_empty)  # type: ignore[no-any-return]
 

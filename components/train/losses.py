@@ -1,4 +1,4 @@
-"""The losses of RetinaNet, in forms that neither overflow nor lose precision."""
+"""The losses of RetinaNet, in numerically stable form."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from keras import ops
 
 
 def sigmoid_focal(logits: Any, targets: Any, alpha: float = 0.25, gamma: float = 2.0) -> Any:
-    """Focal loss of independent classes.
+    """Computes the focal loss of independent classes.
 
     Args:
         logits: [...] float32, before the sigmoid.
         targets: [...] float32, 0 or 1.
         alpha: weight of positives; negatives weigh 1 - alpha.
-        gamma: how much what is already right is turned down.
+        gamma: how much well-classified examples are down-weighted.
 
     Returns:
         [...] float32, the loss of each logit.
@@ -27,11 +27,14 @@ def sigmoid_focal(logits: Any, targets: Any, alpha: float = 0.25, gamma: float =
 
 
 def smooth_l1(difference: Any, beta: float = 0.1) -> Any:
-    """Half a square below `beta`, a straight line above.
+    """Computes the smooth L1 loss: quadratic below `beta`, linear above.
 
     Args:
         difference: [...] float32.
         beta: where the two meet.
+
+    Returns:
+        [...] float32.
 
     Source: Girshick 2015, Fast R-CNN, equation 3, scaled as in Detectron.
     """
@@ -40,7 +43,7 @@ def smooth_l1(difference: Any, beta: float = 0.1) -> Any:
 
 
 class RetinaNetLoss:
-    """Sum of the class and the box loss of a batch, over its number of positive anchors.
+    """Class and box loss of a batch, each summed and divided by the number of positive anchors.
 
     Targets, per anchor: `labels` [N, A] int32, class index, BACKGROUND or IGNORED; `box_deltas` [N, A, 4] float32.
     """
@@ -49,13 +52,17 @@ class RetinaNetLoss:
     IGNORED = -2
 
     def __call__(self, targets: Any, outputs: Any) -> tuple[Any, Any]:
-        """Returns: the class loss and the box loss, two scalars."""
+        """Computes the losses of a batch.
+
+        Returns:
+            The class loss and the box loss, two scalars.
+        """
         labels = targets["labels"]
         positive = ops.cast(labels >= 0, "float32")
         counted = ops.cast(labels != self.IGNORED, "float32")
         count = ops.maximum(ops.sum(positive), 1.0)
         # one_hot gives all zeros for a negative index: background.
-        wanted = ops.one_hot(labels, outputs["logits"].shape[-1])
-        focal = ops.sum(sigmoid_focal(outputs["logits"], wanted), axis=-1)
+        one_hot = ops.one_hot(labels, outputs["logits"].shape[-1])
+        focal = ops.sum(sigmoid_focal(outputs["logits"], one_hot), axis=-1)
         box = ops.sum(smooth_l1(outputs["box_deltas"] - targets["box_deltas"]), axis=-1)
         return ops.sum(focal * counted) / count, ops.sum(box * positive) / count

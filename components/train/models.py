@@ -12,12 +12,12 @@ from . import backbones
 from .config import TrainConfig
 from .losses import RetinaNetLoss
 
-# The probability that an anchor holds an object before anything is learned. Source: Lin et al. 2017, section 4.1.
+# The initial probability that an anchor holds an object. Source: Lin et al. 2017, section 4.1.
 PRIOR = 0.01
 
 
 class Detector(keras.Model):  # type: ignore[misc]  # keras has no types
-    """RetinaNet's training: `fit` minimises the class and the box loss and shows both."""
+    """A Keras model that trains with RetinaNet's losses: `fit` minimises their sum and reports both."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -27,11 +27,11 @@ class Detector(keras.Model):  # type: ignore[misc]  # keras has no types
 
     @property
     def metrics(self) -> list[Any]:
-        """The means that an epoch starts anew."""
+        """The metrics that Keras resets at the start of each epoch."""
         return [*super().metrics, self._class_loss, self._box_loss]
 
     def compute_loss(self, x: Any, y: Any, y_pred: Any, *_: Any, **__: Any) -> Any:
-        """The sum of both losses; Keras calls it for training and validation."""
+        """Returns the sum of both losses; Keras calls it for training and validation."""
         class_loss, box_loss = self._loss(y, y_pred)
         self._class_loss.update_state(class_loss)
         self._box_loss.update_state(box_loss)
@@ -39,13 +39,13 @@ class Detector(keras.Model):  # type: ignore[misc]  # keras has no types
 
 
 def retinanet(config: TrainConfig, input_size: int, classes: int, anchors: AnchorSpec) -> Detector:
-    """RetinaNet: backbone, feature pyramid, and a class and a box subnet shared by all levels.
+    """Builds RetinaNet: backbone, feature pyramid, and a class and a box subnet shared by all levels.
 
     Args:
         config: backbone, pyramid width, depth of the heads.
         input_size: side of the input in pixels.
         classes: number of classes.
-        anchors: its levels are the pyramid's.
+        anchors: levels of the pyramid and anchors per cell.
 
     Returns:
         A model from "image" float32 [N, side, side, 3] in 0..255 to "logits" [N, A, classes] and "box_deltas"
@@ -65,7 +65,12 @@ def retinanet(config: TrainConfig, input_size: int, classes: int, anchors: Ancho
 
 
 def classifier(config: TrainConfig, input_size: int, classes: int) -> Any:
-    """An image classifier: backbone, global average, dropout, one dense layer.
+    """Builds an image classifier: backbone, global average pooling, dropout, one dense layer.
+
+    Args:
+        config: which backbone, how wide.
+        input_size: side of the input in pixels.
+        classes: number of classes.
 
     Returns:
         A model from "image" float32 [N, side, side, 3] in 0..255 to "logits" [N, classes].
@@ -77,18 +82,18 @@ def classifier(config: TrainConfig, input_size: int, classes: int) -> Any:
 
 
 def _pyramid(maps: list[Any], levels: tuple[int, ...], channels: int) -> list[Any]:
-    """Top-down pathway with lateral 1x1 convolutions; levels above the backbone's come by strided convolution."""
-    made: dict[int, Any] = {}
+    """Builds the top-down pathway with lateral 1x1 convolutions; levels above the backbone use strided ones."""
+    result: dict[int, Any] = {}
     above = None
     top = min(max(levels), backbones.LEVELS[-1])
     for level in range(top, min(levels) - 1, -1):
         lateral = keras.layers.Conv2D(channels, 1, name=f"lateral{level}")(maps[level - backbones.LEVELS[0]])
         above = lateral if above is None else lateral + keras.layers.UpSampling2D(name=f"up{level}")(above)
-        made[level] = keras.layers.Conv2D(channels, 3, padding="same", name=f"pyramid{level}")(above)
+        result[level] = keras.layers.Conv2D(channels, 3, padding="same", name=f"pyramid{level}")(above)
     for level in range(top + 1, max(levels) + 1):
-        below = maps[-1] if level == top + 1 else keras.layers.ReLU()(made[level - 1])
-        made[level] = keras.layers.Conv2D(channels, 3, 2, padding="same", name=f"pyramid{level}")(below)
-    return [made[level] for level in levels]
+        below = maps[-1] if level == top + 1 else keras.layers.ReLU()(result[level - 1])
+        result[level] = keras.layers.Conv2D(channels, 3, 2, padding="same", name=f"pyramid{level}")(below)
+    return [result[level] for level in levels]
 
 
 def _head(name: str, config: TrainConfig, outputs: int, bias: Any) -> Any:
@@ -113,7 +118,7 @@ def _join(parts: list[Any], name: str) -> Any:
 
 
 def schedule(config: TrainConfig, replicas: int, steps: int) -> Any:
-    """The learning rate: linear warm-up to the peak for the global batch, then a cosine to 0.
+    """Creates the learning rate schedule: linear warm-up to the peak for the global batch, then cosine decay to 0.
 
     Source: Goyal et al. 2017 (linear scaling, warm-up); Loshchilov and Hutter 2017 (cosine).
     """
@@ -128,7 +133,7 @@ def schedule(config: TrainConfig, replicas: int, steps: int) -> Any:
 
 
 def compiled(model: Any, task: str, config: TrainConfig, replicas: int, steps: int) -> Any:
-    """The model with its optimizer, and the loss of a classifier."""
+    """Compiles a model with its optimizer, and the loss of a classifier."""
     optimizer = keras.optimizers.AdamW(
         schedule(config, replicas, steps), weight_decay=config.weight_decay, clipnorm=10.0
     )

@@ -1,4 +1,4 @@
-"""Training, from shards to a bundle."""
+"""Training: records in, a bundle out."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ RECORDED_PACKAGES = ("towpath", "tensorflow", "tensorflow-cpu", "keras", "numpy"
 def train(records: Path, out: Path, config: TrainConfig) -> dict[str, float]:
     """Trains a model on the records' training split and writes its bundle.
 
-    After each epoch a checkpoint lies in `<out>.partial`; a killed training that is started again with the same records
-    and config goes on from there, and ends with the metrics of all epochs.
+    After each epoch a checkpoint is written to `<out>.partial`; an interrupted training that is started again with the
+    same records and config resumes from it, and ends with the metrics of all epochs.
 
     Args:
         records: folder of the records.
         out: the bundle's folder; it appears when all is done.
-        config: how to train.
+        config: see TrainConfig.
 
     Returns:
         Metrics of training: losses of the last epoch, epochs, seconds, images_per_second.
 
     Raises:
-        RecordsError: records that are damaged or have no training split. ConfigError: settings that do not fit.
-            Also: the loss is no longer a number. RetryError: the disk is full.
+        RecordsError: records that are damaged or have no training split.
+        ConfigError: invalid settings, or a loss that is NaN or infinite.
+        MissingError: TensorFlow is not installed.
+        RetryError: the disk is full.
     """
     try:
         import tensorflow as tf
@@ -57,7 +59,7 @@ def train(records: Path, out: Path, config: TrainConfig) -> dict[str, float]:
     tf.keras.utils.set_random_seed(config.seed)
     where = devices()
     plan = _plan(data, config, where)
-    log.info("%s, float32, %d a step, %d steps an epoch", where.what, plan.global_batch, plan.steps)
+    log.info("%s, float32, %d images per step, %d steps per epoch", where.what, plan.global_batch, plan.steps)
     fingerprint = hashlib.sha256(f"{data.digest}{json.dumps(configs.dump(config))}".encode()).hexdigest()
     work = files.partial(out)
     model, metrics = _fit(plan, work / "checkpoints", fingerprint)
@@ -72,7 +74,17 @@ def train(records: Path, out: Path, config: TrainConfig) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is trained on what: settled before anything runs."""
+    """Everything that is decided before training starts.
+
+    Attributes:
+        data: the records.
+        config: the settings.
+        where: the devices.
+        input_size: side of the model's input in pixels.
+        anchors: of a detector; None for a classifier.
+        global_batch: images per step, all devices together.
+        steps: per epoch.
+    """
 
     data: Records
     config: TrainConfig
@@ -90,7 +102,7 @@ def _plan(data: Records, config: TrainConfig, where: Devices) -> Plan:
     anchors = None
     if data.manifest.task == "detection":
         anchors = auto_config.anchors(data, size)
-        anchor_math.make(anchors, size)  # refuses a size that does not fit before anything is built
+        anchor_math.make(anchors, size)  # rejects an invalid input size before anything is built
     batch = config.batch_size * where.replicas
     steps = max(1, data.manifest.splits["train"].examples // batch)
     return Plan(data, config, where, size, anchors, batch, steps)
@@ -139,7 +151,7 @@ def _fit(plan: Plan, folder: Path, fingerprint: str) -> tuple[Any, dict[str, flo
         model = _build(plan)
         done = checkpoints.resume(model)
     if done:
-        log.info("going on after epoch %d of %d", done, plan.config.epochs)
+        log.info("resuming after epoch %d of %d", done, plan.config.epochs)
     options = _inputs(plan)
     epochs = plan.config.epochs
     batches = input_pipeline.training(plan.data.shards("train"), options, plan.steps, done, epochs)
@@ -172,7 +184,7 @@ def _watch(bar: progress.Bar) -> Any:
     import numpy as np
 
     class Watch(keras.callbacks.Callback):  # type: ignore[misc]  # keras has no types
-        """Moves the bar and stops at a loss that is no number."""
+        """Advances the bar, and stops training at a loss that is NaN or infinite."""
 
         def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
             loss = float((logs or {}).get("loss", 0.0))
@@ -217,7 +229,7 @@ def _write(model: Any, card: bundle.ModelCard, samples: list[tuple[bundle.Sample
 
 
 def _samples(plan: Plan) -> list[tuple[bundle.Sample, bytes]]:
-    """Images that training never saw, with their known answers."""
+    """Returns labelled images that training did not see."""
     split = plan.data.manifest.split("test", "val", "train")
     samples = []
     for index, example in enumerate(islice(plan.data.examples(split), plan.config.samples)):

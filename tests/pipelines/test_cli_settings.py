@@ -131,7 +131,7 @@ def test_rules_are_refused_before_anything_runs(tmp_path: Path, text: str, messa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (CliOptions(settings=("train.epoch=2",)), "'train.epoch' is no setting of train. Did you mean 'epochs'?"),
+        (CliOptions(settings=("train.epoch=2",)), "Unknown setting 'train.epoch'. Did you mean 'epochs'?"),
         (CliOptions(settings=("tarin.epochs=2",)), "train has no step 'tarin'. Did you mean 'train'?"),
         (CliOptions(settings=("train.epochs=two",)), "'train.epochs' is 'two': it must be of type int."),
         (CliOptions(settings=("train.epochs=0",)), "'epochs' is 0: it must be at least 1."),
@@ -139,7 +139,7 @@ def test_rules_are_refused_before_anything_runs(tmp_path: Path, text: str, messa
         (CliOptions(settings=("train.epochs",)), "it must be step.key=value"),
         (CliOptions(settings=("train.epochs=[",)), "'[' is not a valid value"),
         (CliOptions(arguments=("dat=x",)), "train has no argument 'dat'. Did you mean 'data'?"),
-        (CliOptions(arguments=("train={epoch: 1}",)), "'train.epoch' is no setting of train."),
+        (CliOptions(arguments=("train={epoch: 1}",)), "Unknown setting 'train.epoch'."),
         (CliOptions(arguments=("train=3",)), "argument 'train' is 3: it must be a map, as in -a 'train={key: value}'"),
         (CliOptions(approvals=("legal",)), "train has no argument 'approvals'."),
         (CliOptions(inputs=("records=.",)), "train has no input 'records'. It has no inputs."),

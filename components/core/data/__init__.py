@@ -1,1 +1,1 @@
-"""Labelled images at rest: boxes, pixels, examples, records and their manifest."""
+"""Labelled images on disk: boxes, pixels, examples, records and their manifest."""

@@ -12,22 +12,29 @@ from ..errors import ShapeError
 
 Boxes = npt.NDArray[np.float32]
 
-# What a box's box_deltas are divided by before the model learns them, so that all four have about unit variance.
+# Box deltas are divided by this before the model learns them, so that all four have about unit variance.
 # Source: Ren et al. 2015, Faster R-CNN, and its published code.
 BOX_VARIANCE = np.array([0.1, 0.1, 0.2, 0.2], np.float32)
-# exp() of a larger size offset is a box a thousand times its anchor: a diverged model, not a box.
+# A larger log size delta would give a box over 60 times its anchor: a diverged model, not a box.
 MAX_SIZE_DELTA = float(np.log(1000.0 / 16))
 
 
 def areas(boxes: Boxes) -> npt.NDArray[np.float32]:
-    """Area of each box, 0 where it has none. Args: boxes [N, 4]. Returns: [N]."""
+    """Computes the area of each box.
+
+    Args:
+        boxes: [N, 4].
+
+    Returns:
+        [N] float32, 0 where a box has no area.
+    """
     sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
     result: npt.NDArray[np.float32] = sides[:, 0] * sides[:, 1]
     return result
 
 
 def pairwise_iou(a: Boxes, b: Boxes) -> npt.NDArray[np.float32]:
-    """Overlap of every box in `a` with every box in `b`.
+    """Computes the overlap (IoU) of every box in `a` with every box in `b`.
 
     Args:
         a: [N, 4] float32, (y_min, x_min, y_max, x_max), pixels or relative.
@@ -54,7 +61,7 @@ def pairwise_iou(a: Boxes, b: Boxes) -> npt.NDArray[np.float32]:
 
 
 def encode(boxes: Boxes, anchors: Boxes) -> npt.NDArray[np.float32]:
-    """Offsets that turn each anchor into its box.
+    """Computes the deltas that turn each anchor into its box.
 
     Args:
         boxes: [N, 4] in the anchors' unit, each with area.
@@ -73,7 +80,15 @@ def encode(boxes: Boxes, anchors: Boxes) -> npt.NDArray[np.float32]:
 
 
 def decode(box_deltas: npt.NDArray[np.float32], anchors: Boxes) -> Boxes:
-    """The inverse of `encode`. Args: box_deltas [..., N, 4], anchors [N, 4]. Returns: boxes [..., N, 4]."""
+    """Inverts `encode`.
+
+    Args:
+        box_deltas: [..., N, 4] float32.
+        anchors: [N, 4].
+
+    Returns:
+        Boxes [..., N, 4] in the anchors' unit.
+    """
     box_deltas = box_deltas * BOX_VARIANCE
     anchor_centre, anchor_side = _centres(anchors)
     centre = box_deltas[..., :2] * anchor_side + anchor_centre

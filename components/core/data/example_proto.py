@@ -1,7 +1,7 @@
 """tf.train.Example as a protobuf message, without TensorFlow.
 
-Field numbers as in TensorFlow's core/example/feature.proto and example.proto. The message lives in a pool of its own,
-so that it does not meet TensorFlow's when both are in one process.
+Field numbers as in TensorFlow's core/example/feature.proto and example.proto. The message lives in its own pool,
+so that it does not clash with TensorFlow's when both are in one process.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Images from strangers: decoded with limits, upright, and fitted to a model's input.
+"""Untrusted images: decoded with limits, upright, and fitted to a model's input.
 
-The steps that train do the same with TensorFlow's ops (train/input_pipeline.py); a test compares the two. JPEGs are
-scaled down while they are decoded (1/2, 1/4, 1/8) where the model's input is that much smaller: cheaper, and it
-filters; other formats are averaged down by the same factors. What is left to do is bilinear with half-pixel centres, as
-tf.image.resize does it.
+Training does the same with TensorFlow's ops (train/input_pipeline.py); a test compares the two. JPEGs are scaled down
+while they are decoded (1/2, 1/4, 1/8) where the model's input is that much smaller, which is cheaper and also filters;
+other formats are averaged down by the same factors. The remaining resize is bilinear with half-pixel centres, like
+tf.image.resize.
 """
 
 from __future__ import annotations
@@ -22,27 +22,30 @@ from ..errors import DataError
 Pixels = npt.NDArray[np.uint8]
 ResizeMode = Literal["letterbox", "crop"]
 
-# A 50-megapixel camera's image passes; a bomb of a few kilobytes that unfolds to gigabytes does not.
+# Admits images of a 50-megapixel camera; rejects decompression bombs (a few kilobytes that expand to gigabytes).
 MAX_PIXELS = 64_000_000
 MAX_BYTES = 64 << 20
-# MPO, a JPEG of several images, opens as JPEG: Pillow knows no opener of that name.
+# MPO, a JPEG of several images, opens as JPEG: Pillow has no opener of that name.
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 # Mid-grey: about 0 after the usual normalisations, so padding carries no signal.
 PAD = 127.5
 
 
 class ImageError(DataError):
-    """Bytes that are no image we can read."""
+    """Bytes that are not a supported image."""
 
 
 @dataclass(frozen=True)
 class Placement:
     """Where an image lies in the model's square input.
 
-    Args:
-        height, width: of the image as it was given, upright, in pixels.
-        scale_y, scale_x: input units per image unit, both relative: y_input = y_image * scale_y + offset_y.
-        offset_y, offset_x: relative to the input.
+    Attributes:
+        height: of the original image, upright, in pixels.
+        width: of the original image, upright, in pixels.
+        scale_y: input units per image unit, both relative: y_input = y_image * scale_y + offset_y.
+        scale_x: the same for x.
+        offset_y: relative to the input.
+        offset_x: relative to the input.
     """
 
     height: int
@@ -53,7 +56,7 @@ class Placement:
     offset_x: float = 0.0
 
     def to_image(self, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Boxes relative to the input [N, 4] -> relative to the image, clipped to it."""
+        """Maps boxes relative to the input [N, 4] to boxes relative to the image, clipped to it."""
         offset = np.array([self.offset_y, self.offset_x] * 2, np.float32)
         scale = np.array([self.scale_y, self.scale_x] * 2, np.float32)
         clipped: npt.NDArray[np.float32] = np.clip((boxes - offset) / scale, 0, 1)
@@ -64,22 +67,24 @@ def open_image(data: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image:
     """Reads an image's header, with limits; no pixel is decoded yet.
 
     Raises:
-        ImageError: empty, too large, or of no format that we read.
+        ImageError: empty, too large, or of an unsupported format.
     """
     if not data:
         raise ImageError("The image is empty (0 bytes).")
     if len(data) > MAX_BYTES:
-        raise ImageError(f"The image has {len(data):,} bytes: at most {MAX_BYTES:,} are read.")
+        raise ImageError(f"The image has {len(data):,} bytes: the limit is {MAX_BYTES:,}.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of what we refuse below
+            warnings.simplefilter("ignore")  # Pillow warns about what is rejected below
             image = Image.open(io.BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError as error:
-        raise ImageError(f"These {len(data):,} bytes are no image ({', '.join(FORMATS)} are read).") from error
+        raise ImageError(
+            f"These {len(data):,} bytes are not a valid image (supported: {', '.join(FORMATS)})."
+        ) from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ImageError(f"The image cannot be read: {error}") from error
     if image.width * image.height > max_pixels:
-        raise ImageError(f"The image has {image.width}×{image.height} pixels: at most {max_pixels:,} are decoded.")
+        raise ImageError(f"The image has {image.width}×{image.height} pixels: the limit is {max_pixels:,}.")
     return image
 
 
@@ -88,14 +93,14 @@ def decode(data: bytes, at_least: int | None = None, mode: ResizeMode = "letterb
 
     Args:
         data: JPEG, PNG, WebP, BMP, GIF (first frame) or TIFF.
-        at_least: side of the square that the image will be fitted to: it may be decoded smaller, not below that.
+        at_least: side of the square that the image will be fitted to: it may be decoded smaller, but not below that.
         mode: how it will be fitted, see `fit_to`.
 
     Returns:
         Pixels [H, W, 3] uint8 and the image's full upright size (height, width).
 
     Raises:
-        ImageError: empty, too large, damaged, or of no format that we read.
+        ImageError: empty, too large, damaged, or of an unsupported format.
     """
     image = open_image(data)
     height, width = image.height, image.width
@@ -124,7 +129,7 @@ def decode(data: bytes, at_least: int | None = None, mode: ResizeMode = "letterb
 
 
 def scaled_by(height: int, width: int, side: int, mode: ResizeMode) -> int:
-    """The largest of 8, 4, 2, 1 by which an image may shrink in decoding and still cover the model's input."""
+    """Returns the largest of 8, 4, 2, 1 by which decoding may shrink an image that still covers the model's input."""
     guide = max(height, width) if mode == "letterbox" else min(height, width)
     return next(ratio for ratio in (8, 4, 2, 1) if guide >= ratio * side or ratio == 1)
 
@@ -135,11 +140,11 @@ def fit_to(
     """Fits an image to a model's square input.
 
     Args:
-        pixels: [H, W, 3] uint8, upright, as `decode` gives it.
+        pixels: [H, W, 3] uint8, upright, from `decode`.
         size: the image's full (height, width).
         side: of the model's input, in pixels.
         mode: "letterbox" keeps the whole image, its longer side filling the input, grey below or to the right;
-            "crop" takes the largest square in the middle.
+            "crop" takes the largest centred square.
 
     Returns:
         [side, side, 3] float32 in 0..255, and where the image lies in it.
@@ -157,13 +162,13 @@ def fit_to(
 
 
 def fitted_size(height: int, width: int, side: int) -> tuple[int, int]:
-    """Height and width, in pixels, of an image letterboxed into a square; half a pixel rounds up."""
+    """Returns the height and width, in pixels, of an image letterboxed into a square; half a pixel rounds up."""
     longer = max(height, width)
     return max(1, (2 * height * side + longer) // (2 * longer)), max(1, (2 * width * side + longer) // (2 * longer))
 
 
 def resize(pixels: Pixels, height: int, width: int) -> npt.NDArray[np.float32]:
-    """Bilinear, half-pixel centres, no filter: [H, W, 3] uint8 -> [height, width, 3] float32."""
+    """Resizes bilinearly, half-pixel centres, no filter: [H, W, 3] uint8 -> [height, width, 3] float32."""
     if pixels.shape[:2] == (height, width):
         return pixels.astype(np.float32)
     y0, y1, dy = _taps(pixels.shape[0], height)
@@ -177,7 +182,7 @@ def resize(pixels: Pixels, height: int, width: int) -> npt.NDArray[np.float32]:
 
 
 def _averaged(pixels: Pixels, ratio: int) -> Pixels:
-    """Scaled down by averaging squares of `ratio` pixels; the last row and column are mirrored to fill theirs."""
+    """Scales down by averaging squares of `ratio` pixels; incomplete squares at the edge are filled by mirroring."""
     height, width = pixels.shape[:2]
     padded = np.pad(pixels, ((0, -height % ratio), (0, -width % ratio), (0, 0)), mode="symmetric")
     squares = padded.reshape(padded.shape[0] // ratio, ratio, padded.shape[1] // ratio, ratio, 3)

@@ -1,4 +1,4 @@
-"""The manifest: what a set of records holds. It travels between steps; the shards may lie elsewhere."""
+"""The manifest: the contents of a set of records. It is passed between steps; the shards may be elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMAT_VERSION = 1
 class Shard:
     """One TFRecord file.
 
-    Args:
+    Attributes:
         path: relative to the manifest's folder, or an absolute path or URI.
         examples: labelled images in it.
         bytes: size of the file.
@@ -36,7 +36,13 @@ class Shard:
 
 @dataclass(frozen=True)
 class Split:
-    """The shards of one split, with how many objects (or images) of each class they hold."""
+    """The shards of one split.
+
+    Attributes:
+        shards: its TFRecord files.
+        examples: labelled images in them.
+        objects: class -> number of objects (detection) or images (classification).
+    """
 
     shards: tuple[Shard, ...]
     examples: int
@@ -45,7 +51,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Skipped:
-    """What was left out, and why: an image, or a box of one."""
+    """An image, or a box of one, that was left out, and why."""
 
     file: str
     reason: str
@@ -53,18 +59,19 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a set of records holds.
+    """The contents of a set of records.
 
-    Args:
+    Attributes:
         name: of the data set; models trained on it take it as their name.
         task: what its labels are for.
         classes: names; a label is an index into them.
-        splits: "train", "val", "test", those that the source gave.
+        splits: "train", "val", "test"; those that exist.
         skipped: images that could not be used.
         dropped_boxes: boxes that could not be used.
-        source: format and place that the records came from.
+        source: format and path that the records came from.
         config: the config that prepared them.
-        horizontal_flip: a mirrored image is still a right example; not so for digits or text.
+        horizontal_flip: whether a mirrored image is still a valid example; False for digits or text.
+        format_version: of the manifest file.
     """
 
     name: str
@@ -79,36 +86,36 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     def split(self, *names: str) -> str:
-        """The first of the named splits that holds examples.
+        """Returns the first of the named splits that has examples.
 
         Raises:
-            RecordsError: none does; it lists those that do.
+            RecordsError: none has; the message lists those that have.
         """
         for name in names:
             if name in self.splits and self.splits[name].examples:
                 return name
-        there = ", ".join(name for name, split in self.splits.items() if split.examples) or "none"
-        raise RecordsError(f"The records '{self.name}' have no split {' or '.join(names)} (with examples: {there}).")
+        existing = ", ".join(name for name, split in self.splits.items() if split.examples) or "none"
+        raise RecordsError(f"The records '{self.name}' have no split {' or '.join(names)} (with examples: {existing}).")
 
 
 @dataclass(frozen=True)
 class Records:
-    """A manifest and the folder that it was read from."""
+    """A manifest, and the folder from which it was read."""
 
     folder: Path
     manifest: Manifest
 
     @property
     def digest(self) -> str:
-        """sha256 of the manifest, which holds the shards' own: names the content of the whole set."""
+        """sha256 of the manifest, which holds the shards' own: it identifies the content of the whole set."""
         return files.file_digest(self.folder / FILE)
 
     def shards(self, split: str) -> list[Path]:
-        """The files of a split."""
+        """Returns the files of a split."""
         return [self.folder / shard.path for shard in self.manifest.splits[split].shards]
 
     def examples(self, split: str, limit: int | None = None) -> Iterator[Example]:
-        """The examples of a split in the shards' order, at most `limit`."""
+        """Yields the examples of a split in the shards' order, at most `limit`."""
         count = 0
         for shard in self.shards(split):
             for example in read_examples(shard):
@@ -124,13 +131,13 @@ def write(manifest: Manifest, folder: Path) -> None:
 
 
 def read(folder: str | Path) -> Records:
-    """Reads records: their manifest, and that every shard is there with its size.
+    """Reads the manifest of records, and checks that every shard exists with its size.
 
     Raises:
         RecordsError: no manifest, one of another format version, or a shard that is missing or of another size.
     """
     folder = Path(folder)
-    hint = "Give the folder that `towpath run prepare` wrote."
+    hint = "Pass the folder that `towpath run prepare` wrote."
     manifest = files.read_versioned(folder / FILE, FORMAT_VERSION, _manifest, RecordsError, hint)
     for split in manifest.splits.values():
         for shard in split.shards:
@@ -156,7 +163,7 @@ def _manifest(value: dict[str, Any]) -> Manifest:
 
 def _check(path: Path, shard: Shard) -> None:
     if not path.is_file():
-        raise RecordsError(f"{path}: the shard is not there.", "Prepare the records again.")
+        raise RecordsError(f"{path}: the shard does not exist.", "Prepare the records again.")
     size = path.stat().st_size
     if size != shard.bytes:
         raise RecordsError(

@@ -24,7 +24,7 @@ from .example_proto import ExampleProto
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
 _MASK = 0xA282EAD8
-# Longer than any image that prepare lets through: a larger length is a damaged frame, not data.
+# Longer than any image that prepare accepts: a larger length means a damaged frame.
 MAX_RECORD_BYTES = 1 << 30
 
 
@@ -40,15 +40,16 @@ def _no_labels() -> npt.NDArray[np.int64]:
 class Example:
     """One labelled image.
 
-    Args:
+    Attributes:
         image: the encoded image (JPEG or PNG), upright.
-        height, width: its size in pixels.
+        height: in pixels.
+        width: in pixels.
         source: the file that it came from, relative to the source's folder.
         label: index of the image's class (classification); None for detection.
         boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative.
-        labels: [N] int64, index of each box's class, from 0 (the shards hold it from 1, as the API's label maps do).
+        labels: [N] int64, index of each box's class, from 0 (in the shards from 1, like the API's label maps).
         crowd: [N] int64, 1 where a box stands for a crowd (COCO): never trained on, ignored when scored.
-        area: [N] float32, the object's area in pixels (COCO's size buckets); empty where the box's own area counts.
+        area: [N] float32, the object's area in pixels (COCO's size buckets); empty: the box's own area is used.
         source_id: the image's id in its source, kept for evaluation by other tools.
     """
 
@@ -65,12 +66,12 @@ class Example:
 
     @property
     def format(self) -> str:
-        """ "jpeg" or "png", by the first bytes."""
+        """The encoding, "jpeg" or "png", by the first bytes."""
         return "png" if self.image.startswith(b"\x89PNG") else "jpeg"
 
 
 def to_bytes(example: Example, classes: tuple[str, ...]) -> bytes:
-    """The example as a serialised tf.train.Example; the same example always gives the same bytes."""
+    """Serialises an example as a tf.train.Example; the same example always gives the same bytes."""
     proto = ExampleProto()
     feature = proto.features.feature
     feature["image/encoded"].bytes_list.value.append(example.image)
@@ -94,19 +95,19 @@ def to_bytes(example: Example, classes: tuple[str, ...]) -> bytes:
 
 
 def from_bytes(data: bytes, where: str) -> Example:
-    """The inverse of `to_bytes`.
+    """Inverts `to_bytes`.
 
     Args:
         data: a serialised tf.train.Example.
         where: shard and index, for the message.
 
     Raises:
-        RecordsError: not an Example, without an image, or with boxes and labels of different number.
+        RecordsError: not an Example, no image in it, or different numbers of boxes and labels.
     """
     try:
         feature = ExampleProto.FromString(data).features.feature
     except DecodeError as error:
-        raise RecordsError(f"{where}: this is no tf.train.Example ({error}).") from error
+        raise RecordsError(f"{where}: not a tf.train.Example ({error}).") from error
     images = _values(feature, "image/encoded", "bytes_list")
     if not images:
         raise RecordsError(f"{where}: the example has no 'image/encoded'.")
@@ -131,17 +132,21 @@ def from_bytes(data: bytes, where: str) -> Example:
 
 
 def write_record(file: BinaryIO, data: bytes) -> int:
-    """Appends one framed record. Returns: the bytes written."""
+    """Appends one framed record.
+
+    Returns:
+        The number of bytes written.
+    """
     length = _LENGTH.pack(len(data))
     frame = b"".join((length, _CHECKSUM.pack(_masked(length)), data, _CHECKSUM.pack(_masked(data))))
     return file.write(frame)
 
 
 def read_records(path: Path) -> Iterator[bytes]:
-    """The records of a shard, one at a time, each checked.
+    """Yields the records of a shard one at a time, each with its checksum verified.
 
     Raises:
-        RecordsError: the shard is not there, cut short, or a checksum does not fit; it names the record.
+        RecordsError: the shard does not exist, is truncated, or a checksum does not match; names the record.
     """
     try:
         file = path.open("rb")
@@ -152,22 +157,26 @@ def read_records(path: Path) -> Iterator[bytes]:
         while head := file.read(12):
             where = f"{path}: record {index}"
             if len(head) < 12:
-                raise RecordsError(f"{where}: the shard is cut short.", "Prepare the records again.")
+                raise RecordsError(f"{where}: the shard is truncated.", "Prepare the records again.")
             (length,) = _LENGTH.unpack_from(head)
             if _CHECKSUM.unpack_from(head, 8)[0] != _masked(head[:8]) or length > MAX_RECORD_BYTES:
-                raise RecordsError(f"{where}: its length is damaged.", "Prepare the records again.")
+                raise RecordsError(f"{where}: its length field is damaged.", "Prepare the records again.")
             body = file.read(length + 4)
             if len(body) < length + 4:
-                raise RecordsError(f"{where}: the shard is cut short.", "Prepare the records again.")
+                raise RecordsError(f"{where}: the shard is truncated.", "Prepare the records again.")
             data = body[:length]
             if _CHECKSUM.unpack_from(body, length)[0] != _masked(data):
-                raise RecordsError(f"{where}: its checksum does not fit.", "Prepare the records again.")
+                raise RecordsError(f"{where}: its checksum does not match.", "Prepare the records again.")
             yield data
             index += 1
 
 
 def read_examples(path: Path) -> Iterator[Example]:
-    """The examples of a shard, one at a time. Raises: RecordsError, as `read_records` and `from_bytes`."""
+    """Yields the examples of a shard one at a time.
+
+    Raises:
+        RecordsError: see `read_records` and `from_bytes`.
+    """
     for index, data in enumerate(read_records(path)):
         yield from_bytes(data, f"{path}: record {index}")
 
@@ -178,7 +187,7 @@ def _masked(data: bytes) -> int:
 
 
 def _values(feature: Any, key: str, kind: str) -> list[Any]:
-    # A look-up in a protobuf map adds the key: ask first.
+    # A look-up in a protobuf map adds the key: check first.
     return list(getattr(feature[key], kind).value) if key in feature else []
 
 

@@ -1,1 +1,1 @@
-"""A bundle, and how it answers: anchors, engines, post-processing."""
+"""Bundles and inference: anchors, engines, post-processing."""

@@ -1,4 +1,4 @@
-"""Anchors: the boxes that a RetinaNet starts from."""
+"""Anchors: the reference boxes of a RetinaNet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import ConfigError
 class AnchorSpec:
     """Which anchors lie at every cell of every pyramid level.
 
-    Args:
+    Attributes:
         levels: pyramid levels; level l has a cell every 2**l pixels.
         size: side of the base anchor, in cells. Lin et al. use 4: 32 pixels at level 3.
         scales: factors on the base side at each cell.
@@ -30,12 +30,12 @@ class AnchorSpec:
 
     @property
     def per_cell(self) -> int:
-        """Anchors at one cell."""
+        """Number of anchors per cell."""
         return len(self.scales) * len(self.ratios)
 
 
 def make(spec: AnchorSpec, input_size: int) -> Boxes:
-    """All anchors of a square input.
+    """Generates all anchors of a square input.
 
     Args:
         spec: which anchors lie at a cell.
@@ -45,14 +45,14 @@ def make(spec: AnchorSpec, input_size: int) -> Boxes:
         [A, 4] float32, relative to the input square, ordered by level, row, column, scale, ratio.
 
     Raises:
-        ConfigError: the input size is no multiple of the coarsest stride.
+        ConfigError: the input size is not a multiple of the coarsest stride.
     """
     coarsest = 2 ** max(spec.levels)
     if input_size % coarsest:
         below = max(coarsest, input_size // coarsest * coarsest)
         raise ConfigError(
             f"'input_size' is {input_size}: with pyramid level {max(spec.levels)} it must be a multiple of {coarsest}.",
-            f"Take {below} or {below + coarsest}.",
+            f"Use {below} or {below + coarsest}.",
         )
     shapes = np.array(
         [(scale * ratio**0.5, scale / ratio**0.5) for scale in spec.scales for ratio in spec.ratios],

@@ -1,8 +1,8 @@
-"""The bundle: a trained model with everything that a server needs to know about it.
+"""The bundle: a trained model with everything that a server needs.
 
-model.json         task, classes, input, anchors, post-processing, training, digests: all but the weights
+model.json         task, classes, input, anchors, post-processing, training, digests: everything but the weights
 1/                 a SavedModel in TensorFlow Serving's layout
-variants/NAME/     the file of a smaller or faster form
+variants/NAME/     the file of a smaller or faster variant
 samples/           a few images with known answers, for checks and the demo page
 """
 
@@ -33,14 +33,14 @@ SAMPLES = "samples"
 
 @dataclass(frozen=True)
 class Variant:
-    """A smaller or faster form of the model.
+    """A smaller or faster variant of the model.
 
     Attributes:
         engine: what runs it, a name of `engines.ENGINES` ("litert").
         file: its file in variants/NAME/.
         bytes: size of the file.
-        metrics: what it keeps, on the split that the evaluation used.
-        calibration: examples that set its ranges; 0 where it needs none.
+        metrics: its scores on the split that the evaluation used.
+        calibration: number of calibration examples; 0 where it needs none.
     """
 
     engine: str
@@ -66,14 +66,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class VisionSpec:
-    """What only a model of images has.
+    """The part of a model card that is specific to vision models.
 
     Attributes:
         input_size: side of its square input, pixels; the model takes float32 [N, side, side, 3] in 0..255.
-        resize_mode: how an image comes into that square, see `images.fit_to`.
+        resize_mode: how an image is fitted into that square, see `images.fit_to`.
         backbone: its name in TrainConfig.
-        anchors: of a detector.
-        post: a detector's post-processing.
+        anchors: of a detector; None for a classifier.
+        post: a detector's post-processing; None for a classifier.
     """
 
     input_size: int
@@ -89,16 +89,16 @@ class ModelCard:
 
     Attributes:
         name: of the model, as the registry and the server's routes call it.
-        task: what it answers.
+        task: what it predicts.
         classes: names; a label is an index into them.
-        vision: what only a model of images has.
-        parameters: weights in it.
+        vision: what is specific to vision models.
+        parameters: number of weights.
         precision: of the SavedModel's weights.
         metrics: of training (loss, epochs, images/s …).
         training: the config that trained it.
-        records_digest: names the content of the records.
-        packages: versions that made it.
-        variants: smaller or faster forms, by name.
+        records_digest: identifies the content of the records.
+        packages: package -> version that it was trained with.
+        variants: smaller or faster variants, by name.
         samples: images with known answers.
         format_version: of model.json.
     """
@@ -136,21 +136,21 @@ class Bundle:
         return self.folder / SAVED_MODEL
 
     def variant_file(self, name: str) -> Path:
-        """The file of a variant.
+        """Returns the file of a variant.
 
         Raises:
-            ConfigError: the bundle has no such variant; names the nearest.
+            ConfigError: the bundle has no such variant; the message names the nearest.
         """
         if name not in self.card.variants:
             if not self.card.variants:
                 raise ConfigError(
-                    f"The bundle {self.folder} has no variants.", "Make some with `towpath run quantize`."
+                    f"The bundle {self.folder} has no variants.", "Create some with `towpath run quantize`."
                 )
             raise ConfigError(f"The bundle has no variant '{name}'.", config.nearest(name, self.card.variants))
         return self.folder / VARIANTS / name / self.card.variants[name].file
 
     def sample_bytes(self, sample: Sample) -> bytes:
-        """The encoded image of a sample."""
+        """Returns the encoded image of a sample."""
         return (self.folder / SAMPLES / sample.file).read_bytes()
 
 
@@ -163,15 +163,15 @@ def read(folder: str | Path) -> Bundle:
     """Reads a bundle's card.
 
     Raises:
-        BundleError: no bundle, another format version, a field that is missing or wrong, or a path that leaves it.
+        BundleError: no bundle, another format version, a field that is missing or wrong, or a path outside the bundle.
     """
     folder = Path(folder)
-    hint = "Give the model folder that `towpath run train` wrote."
+    hint = "Pass the model folder that `towpath run train` wrote."
     card = files.read_versioned(folder / FILE, FORMAT_VERSION, _card, BundleError, hint)
     files_of_variants = (variant.file for variant in card.variants.values())
     for name in (*card.variants, *files_of_variants, *(sample.file for sample in card.samples)):
         if Path(name).name != name or name in ("", ".", ".."):
-            raise BundleError(f"{folder / FILE}: '{name}' is no plain file name.")
+            raise BundleError(f"{folder / FILE}: '{name}' is not a plain file name.")
     return Bundle(folder, card)
 
 

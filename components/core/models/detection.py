@@ -1,4 +1,4 @@
-"""From a detector's raw output to objects, in NumPy: the one path of evaluation and serving."""
+"""Post-processing of a detector's raw output in NumPy, shared by evaluation and serving."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class PostProcess:
 
     Attributes:
         score_threshold: objects below it are dropped before suppression.
-        iou_threshold: of two boxes of one class that overlap more, the lower score goes.
+        iou_threshold: of two boxes of one class that overlap more, the one with the lower score is dropped.
         max_detections: objects kept per image.
-        candidates: best anchors per image that are considered.
+        candidates: number of best anchors per image that are considered.
     """
 
     score_threshold: float = 0.05
@@ -32,7 +32,7 @@ class PostProcess:
 class Detections:
     """Objects found in one image, best first.
 
-    Args:
+    Attributes:
         boxes: [N, 4] float32, (y_min, x_min, y_max, x_max), relative to the image (from `postprocess`: to the input).
         scores: [N] float32 in 0..1.
         labels: [N] int64, index into the classes.
@@ -46,7 +46,7 @@ class Detections:
 def postprocess(
     scores: npt.NDArray[np.float32], box_deltas: npt.NDArray[np.float32], anchors: Boxes, post: PostProcess
 ) -> Detections:
-    """Decodes the best anchors of one image and suppresses what overlaps within a class.
+    """Decodes the best anchors of one image and applies non-maximum suppression within each class.
 
     Args:
         scores: [A, C] float32, the probability of each class at each anchor.
@@ -72,13 +72,13 @@ def postprocess(
 def non_max_suppression(
     boxes: Boxes, labels: npt.NDArray[np.int64], iou_threshold: float, limit: int
 ) -> npt.NDArray[np.intp]:
-    """Greedy non-maximum suppression within each class.
+    """Applies greedy non-maximum suppression within each class.
 
     Args:
         boxes: [N, 4], best first.
         labels: [N]; boxes of different labels never suppress each other.
-        iou_threshold: a box goes when it overlaps a kept one of its class by more.
-        limit: boxes kept at most.
+        iou_threshold: a box is dropped when it overlaps a kept one of its class by more.
+        limit: maximum number of kept boxes.
 
     Returns:
         Indices of the kept boxes, best first.

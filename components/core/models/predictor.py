@@ -1,4 +1,4 @@
-"""A bundle that answers images: decode, fit, run, post-process. Evaluation, checks, benchmark and server share it."""
+"""Inference with a bundle: decode, fit, run, post-process. Evaluation, checks, benchmark and server share it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from .detection import Detections
 
 @dataclass(frozen=True)
 class Prepared:
-    """An image as the model takes it: [side, side, 3] float32 in 0..255, and where it lies in there."""
+    """A preprocessed image.
+
+    Attributes:
+        image: [side, side, 3] float32 in 0..255, the model's input.
+        place: where the original image lies in it.
+    """
 
     image: npt.NDArray[np.float32]
     place: images.Placement
@@ -25,12 +30,13 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The answer for one image.
+    """The prediction for one image.
 
-    Args:
-        height, width: of the image, upright, in pixels.
+    Attributes:
+        height: of the image, upright, in pixels.
+        width: of the image, upright, in pixels.
         detections: objects, relative to the image; None for classification.
-        scores: classification: [C] float32, a probability a class; None for detection.
+        scores: classification: [C] float32, one probability per class; None for detection.
     """
 
     height: int
@@ -40,11 +46,13 @@ class Prediction:
 
 
 class Predictor:
-    """Answers images with a bundle. Safe to use from several threads.
+    """Runs inference with a bundle. Thread-safe.
 
     Args:
         bundle: the model.
-        variant, threads, copies: as for `engines.load`.
+        variant: see `engines.load`.
+        threads: see `engines.load`.
+        copies: see `engines.load`.
     """
 
     def __init__(self, bundle: Bundle, variant: str | None = None, threads: int = 1, copies: int = 1) -> None:
@@ -59,19 +67,27 @@ class Predictor:
             self._anchors = anchors.make(self._vision.anchors, self._vision.input_size)
 
     def prepare(self, data: bytes) -> Prepared:
-        """Decodes and fits one encoded image. Raises: ImageError."""
+        """Decodes and fits one encoded image.
+
+        Raises:
+            ImageError: the image cannot be read.
+        """
         pixels, size = images.decode(data, self._vision.input_size, self._vision.resize_mode)
         return Prepared(*images.fit_to(pixels, size, self._vision.input_size, self._vision.resize_mode))
 
     def run(self, prepared: Sequence[Prepared]) -> list[Prediction]:
-        """Answers prepared images in one batch."""
+        """Predicts prepared images in one batch."""
         if not prepared:
             return []
         outputs = self.engine(np.stack([one.image for one in prepared]))
         return [self._answer(index, one.place, outputs) for index, one in enumerate(prepared)]
 
     def __call__(self, images: Sequence[bytes]) -> list[Prediction]:
-        """Answers encoded images. Raises: ImageError for the first that cannot be read."""
+        """Predicts encoded images.
+
+        Raises:
+            ImageError: for the first that cannot be read.
+        """
         return self.run([self.prepare(data) for data in images])
 
     def _answer(self, index: int, place: images.Placement, outputs: engines.Outputs) -> Prediction:

@@ -1,1 +1,1 @@
-"""Answers held against the truth."""
+"""Metrics: predictions compared with ground truth."""

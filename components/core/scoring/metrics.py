@@ -1,4 +1,4 @@
-"""How right the answers are: COCO's numbers for detectors, accuracy and confusion for classifiers."""
+"""Evaluation metrics: COCO's for detectors, accuracy and confusion for classifiers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..data.records import Example
 from ..errors import MissingError
 from ..models.detection import Detections
 
-# COCO's 12 numbers in the order of pycocotools. Source: cocodataset.org, "Detection Evaluation".
-COCO_NUMBERS = (
+# COCO's 12 metrics in the order of pycocotools. Source: cocodataset.org, "Detection Evaluation".
+COCO_METRICS = (
     "map",
     "map50",
     "map75",
@@ -34,12 +34,12 @@ ALL_AREAS, MAX_100 = 0, 2
 
 @dataclass(frozen=True)
 class Scores:
-    """What an evaluation found.
+    """The results of an evaluation.
 
-    Args:
-        metrics: the headline numbers, each in 0..1; a number that nothing defines (no small objects) is left out.
-        per_class: class -> its numbers.
-        confusion: [C, C], rows are truth; None for detectors.
+    Attributes:
+        metrics: the overall metrics, each in 0..1; an undefined one (no small objects) is left out.
+        per_class: class -> its metrics.
+        confusion: [C, C], rows are ground truth; None for detectors.
     """
 
     metrics: dict[str, float]
@@ -48,12 +48,12 @@ class Scores:
 
 
 class DetectionScorer:
-    """Collects the objects found in images and gives COCO's 12 numbers.
+    """Collects detections and computes COCO's 12 metrics.
 
-    Crowds and areas count as COCO's do. Only what the numbers need is kept: no images.
+    Crowds and areas are treated as in COCO. No images are kept, only what the metrics need.
 
     Args:
-        classes: names.
+        classes: class names.
     """
 
     def __init__(self, classes: tuple[str, ...]) -> None:
@@ -63,7 +63,7 @@ class DetectionScorer:
         self._found: list[dict[str, Any]] = []
 
     def add(self, example: Example, detections: Detections) -> None:
-        """Counts one image: its truth and what was found, both relative to it."""
+        """Adds one image: its ground truth and its detections, both relative to it."""
         image = len(self._images) + 1
         self._images.append({"id": image, "height": example.height, "width": example.width})
         truth = _coco_boxes(example.boxes, example)
@@ -87,7 +87,11 @@ class DetectionScorer:
             )
 
     def scores(self) -> Scores:
-        """COCO's 12 numbers over all images, and AP of each class (`ap`, `ap50`, `objects`)."""
+        """Computes COCO's 12 metrics over all images, and the AP of each class (`ap`, `ap50`, `objects`).
+
+        Raises:
+            MissingError: faster-coco-eval is not installed.
+        """
         try:
             from faster_coco_eval import COCO, COCOeval_faster
         except ImportError as error:
@@ -98,7 +102,7 @@ class DetectionScorer:
         evaluation.evaluate()
         evaluation.accumulate()
         evaluation.summarize()
-        numbers = zip(COCO_NUMBERS, evaluation.stats[: len(COCO_NUMBERS)], strict=True)
+        numbers = zip(COCO_METRICS, evaluation.stats[: len(COCO_METRICS)], strict=True)
         return Scores({name: float(value) for name, value in numbers if value >= 0}, self._per_class(evaluation))
 
     def _per_class(self, evaluation: Any) -> dict[str, dict[str, float]]:
@@ -114,51 +118,51 @@ class DetectionScorer:
 
 
 class ClassificationScorer:
-    """Collects the classes' scores of images and gives accuracy and confusion.
+    """Collects class scores and computes accuracy and confusion.
 
     Args:
-        classes: names.
+        classes: class names.
     """
 
     def __init__(self, classes: tuple[str, ...]) -> None:
         self._classes = classes
         self._confusion = np.zeros((len(classes), len(classes)), np.int64)
-        self._among_five = 0
+        self._top5 = 0
 
     def add(self, label: int, scores: npt.NDArray[np.float32]) -> None:
-        """Counts one image: the index of its true class, and the scores [C]."""
+        """Adds one image: the index of its true class, and its scores [C]."""
         best = np.argsort(-scores, kind="stable")[:5]
         self._confusion[label, best[0]] += 1
-        self._among_five += int(label in best)
+        self._top5 += int(label in best)
 
     def scores(self) -> Scores:
-        """`accuracy` and, for more than five classes, `top5`; precision, recall and images of each class."""
+        """Computes `accuracy` and, for more than five classes, `top5`; precision, recall and image count per class."""
         total = int(self._confusion.sum())
-        right = np.diag(self._confusion)
-        metrics = {"accuracy": float(right.sum() / max(total, 1))}
+        correct = np.diag(self._confusion)
+        metrics = {"accuracy": float(correct.sum() / max(total, 1))}
         if len(self._classes) > 5:
-            metrics["top5"] = self._among_five / max(total, 1)
+            metrics["top5"] = self._top5 / max(total, 1)
         per_class = {}
         for index, name in enumerate(self._classes):
-            true, said = int(self._confusion[index].sum()), int(self._confusion[:, index].sum())
+            true, predicted = int(self._confusion[index].sum()), int(self._confusion[:, index].sum())
             per_class[name] = {
-                "precision": float(right[index] / max(said, 1)),
-                "recall": float(right[index] / max(true, 1)),
+                "precision": float(correct[index] / max(predicted, 1)),
+                "recall": float(correct[index] / max(true, 1)),
                 "images": float(true),
             }
         return Scores(metrics, per_class, self._confusion)
 
 
 def headline(metrics: Iterable[str]) -> str:
-    """The metric that a person looks at first: "map50" of a detector, "accuracy" of a classifier."""
+    """Returns the main metric: "map50" of a detector, "accuracy" of a classifier."""
     return "map50" if "map50" in metrics else "accuracy"
 
 
 def _coco_boxes(boxes: npt.NDArray[np.float32], example: Example) -> npt.NDArray[np.float64]:
-    """Relative (y_min, x_min, y_max, x_max) -> COCO's pixels (x, y, width, height).
+    """Converts relative (y_min, x_min, y_max, x_max) to COCO's pixels (x, y, width, height).
 
-    Rounded to COCO's own hundredth of a pixel: what float32 loses would otherwise decide where an overlap lies exactly
-    on a threshold, which is common among boxes drawn by hand.
+    Rounded to a hundredth of a pixel, like COCO: otherwise float32 rounding errors would decide where an overlap lies
+    exactly on a threshold, which is common for boxes drawn by hand.
     """
     y_min, x_min, y_max, x_max = (boxes.astype(np.float64) * ([example.height, example.width] * 2)).T
     return np.round(np.stack([x_min, y_min, x_max - x_min, y_max - y_min], axis=-1), 2)

@@ -1,4 +1,4 @@
-"""A bundle's answers to a split of records, and their score. Evaluation and quantization share it."""
+"""Scores a bundle on a split of records. Evaluation and quantization share it."""
 
 from __future__ import annotations
 
@@ -19,22 +19,26 @@ Seen = Callable[[Example, Prediction], None]
 
 
 def score(predictor: Predictor, records: Records, split: str, what: str, seen: Seen | None = None) -> Scores:
-    """Answers every image of a split and scores the answers. Memory holds two batches, whatever the split's size.
+    """Predicts every image of a split and scores the predictions. Memory holds two batches, whatever the split's size.
 
     Args:
         predictor: the model.
-        records: with labels of the model's classes.
+        records: labelled with the model's classes.
         split: "test", "val" or "train".
-        what: the work's name beside the progress bar.
-        seen: called with every example and its answer, in the shards' order.
+        what: the label of the progress bar.
+        seen: called with every example and its prediction, in the shards' order.
+
+    Returns:
+        The metrics.
 
     Raises:
-        RecordsError: damaged records. ImageError: an image in them that cannot be read.
+        RecordsError: damaged records.
+        ImageError: an image in them that cannot be read.
     """
     classes = predictor.card.classes
     detection, classification = DetectionScorer(classes), ClassificationScorer(classes)
     with progress.bar(what, records.manifest.splits[split].examples) as bar:
-        for example, prediction in answers(predictor, records, split):
+        for example, prediction in predictions(predictor, records, split):
             if prediction.detections is not None:
                 detection.add(example, prediction.detections)
             elif prediction.scores is not None and example.label is not None:
@@ -45,8 +49,8 @@ def score(predictor: Predictor, records: Records, split: str, what: str, seen: S
     return (detection if predictor.card.task == "detection" else classification).scores()
 
 
-def answers(predictor: Predictor, records: Records, split: str) -> Iterator[tuple[Example, Prediction]]:
-    """Every example of a split with the model's answer. The next batch is decoded while one is run."""
+def predictions(predictor: Predictor, records: Records, split: str) -> Iterator[tuple[Example, Prediction]]:
+    """Yields every example of a split with the model's prediction. The next batch is decoded while one is run."""
     examples = records.examples(split)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 

@@ -1,1 +1,1 @@
-"""What labelled images come as: one reader a format, each giving a `Source`."""
+"""Input formats: one reader per format, each returning a `Source`."""

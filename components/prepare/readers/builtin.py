@@ -1,4 +1,4 @@
-"""Two real sets that need no download: scikit-learn's handwritten digits, and scenes made of them.
+"""Two real data sets that need no download: scikit-learn's handwritten digits, and scenes composed of them.
 
 The digits are split first, so that no scene of one split shows a digit that another split shows.
 """
@@ -27,10 +27,10 @@ TRAIN_UNTIL, VAL_UNTIL = 0.70, 0.85  # the rest is test
 DIGIT_SIDE = 32  # pixels of a single digit's image, from 8
 CANVAS = 160  # pixels of a scene's side
 SIDES = (18, 56)  # pixels of a digit in a scene
-MOST_DIGITS = 6
-MOST_COVERED = 0.1  # of the smaller of two boxes: no digit is ever hidden
+MAX_DIGITS = 6
+MAX_OVERLAP = 0.1  # share of the smaller of two boxes: no digit is ever hidden
 INK = 0.2  # the share of full ink from which a pixel counts as the digit's
-SHARE = 12  # one scene in 12 is for val, one for test
+SHARE = 12  # one scene in 12 is held out for val, one for test
 
 _Floats = npt.NDArray[np.float32]
 _Digits = list[tuple[int, _Floats]]  # class, ink [8, 8] in 0..1
@@ -55,7 +55,7 @@ class _Placed:
 
 
 def digits() -> Source:
-    """1,797 real handwritten digits, one an image."""
+    """Returns 1,797 real handwritten digits, one per image."""
     splits = {
         split: [
             Item(f"{split}/{label}-{index:04d}.png", functools.partial(_single, ink), 400, label)
@@ -67,7 +67,7 @@ def digits() -> Source:
 
 
 def digit_scenes(config: PrepareConfig) -> Source:
-    """Real digits at random places and sizes on noisy canvases of 160×160 pixels."""
+    """Generates scenes: real digits at random places and sizes on noisy canvases of 160×160 pixels."""
     held_out = config.scenes // SHARE
     counts = {"train": config.scenes - 2 * held_out, "val": held_out, "test": held_out}
     real = _digits()
@@ -108,21 +108,21 @@ def _scene(split: str, digits: _Digits, seed: tuple[int, int, int]) -> Item:
 
 def _layout(digits: _Digits, rng: np.random.Generator) -> list[_Placed]:
     placed: list[_Placed] = []
-    wanted = int(rng.integers(1, MOST_DIGITS + 1))
-    for _ in range(10 * wanted):  # a crowded canvas may take fewer
+    count = int(rng.integers(1, MAX_DIGITS + 1))
+    for _ in range(10 * count):  # a crowded canvas may take fewer
         label, ink = digits[int(rng.integers(len(digits)))]
         side = int(rng.integers(SIDES[0], SIDES[1] + 1))
         top, left = rng.integers(0, CANVAS - side + 1, 2)
         candidate = _Placed(label, _resized(ink, side), int(top), int(left))
-        if all(_covered(candidate, other) <= MOST_COVERED for other in placed):
+        if all(_covered(candidate, other) <= MAX_OVERLAP for other in placed):
             placed.append(candidate)
-        if len(placed) == wanted:
+        if len(placed) == count:
             break
     return placed
 
 
 def _covered(a: _Placed, b: _Placed) -> float:
-    """The share of the smaller box that the other one covers."""
+    """Returns the share of the smaller box that the other one covers."""
     shared = (*map(max, a.box_px[:2], b.box_px[:2]), *map(min, a.box_px[2:], b.box_px[2:]))
     area = areas(np.array([a.box_px, b.box_px, shared], np.float32))
     return float(area[2] / min(area[0], area[1]))

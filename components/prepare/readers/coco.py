@@ -1,4 +1,4 @@
-"""COCO's JSON: annotations/instances_train2017.json with its images in train2017/, and layouts like it.
+"""COCO JSON: annotations/instances_train2017.json with its images in train2017/, and similar layouts.
 
 The split is taken from the file's name (or its folder's). Segmentations are left out.
 """
@@ -20,7 +20,7 @@ _Json = dict[str, Any]
 
 
 def recognised(root: Path) -> bool:
-    """Whether there is a JSON file that speaks of images, annotations and categories."""
+    """Returns whether there is a JSON file with images, annotations and categories."""
     return bool(_files(root))
 
 
@@ -28,12 +28,12 @@ def read(root: Path, problems: Problems) -> Source:
     """Reads every annotation file; the classes are the categories in the order of their ids.
 
     Raises:
-        DataError: a file that is not COCO's, two files for one split, categories that differ between files, or an
-            annotation or image that cannot be used, where the config says fail.
+        DataError: a file that is not COCO JSON, two files for one split, categories that differ between files, or an
+            annotation or image that cannot be used, if the config says "fail".
     """
     by_split = _by_split(_files(root), root)
     if not by_split:
-        raise DataError(f"{root}: there is no COCO JSON file in it or in its folder annotations.")
+        raise DataError(f"{root}: there is no COCO JSON file in it or in its annotations folder.")
     items: dict[str, list[Item]] = {}
     categories: dict[Any, str] = {}
     first: Path | None = None
@@ -53,15 +53,15 @@ def read(root: Path, problems: Problems) -> Source:
 
 
 def _files(root: Path) -> list[Path]:
-    """COCO's own name first: beside instances_*.json lie captions and keypoints of the same images."""
+    """Prefers COCO's own name: next to instances_*.json there are captions and keypoints of the same images."""
     inner = sorted(path for path in root.iterdir() if path.is_dir() and splits.named(path.name))
     folders = [root / "annotations", root, *inner]
-    found = [path for folder in folders for path in sorted(folder.glob("*.json")) if _speaks_of(path, _KEYS)]
+    found = [path for folder in folders for path in sorted(folder.glob("*.json")) if _contains(path, _KEYS)]
     return [path for path in found if path.name.startswith("instances")] or found
 
 
-def _speaks_of(path: Path, keys: tuple[str, ...]) -> bool:
-    """Whether the keys are in the file, without parsing half a gigabyte."""
+def _contains(path: Path, keys: tuple[str, ...]) -> bool:
+    """Returns whether the file contains the keys, without parsing half a gigabyte."""
     if not path.is_file() or path.stat().st_size == 0:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -76,7 +76,7 @@ def _by_split(paths: list[Path], root: Path) -> dict[str, Path]:
         if len(named) > 1 or split in found or ("" in found) or (found and not split):
             raise DataError(
                 f"{', '.join(str(path) for path in paths)}: it is not clear which splits these files are for.",
-                "Name each with one of train, val, test (instances_train.json), or leave only one.",
+                "Put one of train, val, test into each name (instances_train.json), or keep only one.",
             )
         found[split] = path
     return found
@@ -86,7 +86,7 @@ def _check(value: Any, path: Path) -> None:
     for key in _KEYS:
         part = value.get(key) if isinstance(value, dict) else None
         if not isinstance(part, list) or not all(isinstance(entry, dict) for entry in part):
-            raise DataError(f"{path}: this is not COCO's JSON: '{key}' must be a list of objects.")
+            raise DataError(f"{path}: not COCO JSON: '{key}' must be a list of objects.")
 
 
 def _categories(value: _Json, path: Path) -> dict[Any, str]:
@@ -102,8 +102,8 @@ def _categories(value: _Json, path: Path) -> dict[Any, str]:
 
 def _difference(a: dict[Any, str], b: dict[Any, str]) -> str:
     differing = [key for key in sorted({*a, *b}) if a.get(key) != b.get(key)]
-    told = ", ".join(f"id {key}: {a.get(key, 'none')} / {b.get(key, 'none')}" for key in differing[:5])
-    return told + (f" and {len(differing) - 5} more" if len(differing) > 5 else "")
+    summary = ", ".join(f"id {key}: {a.get(key, 'none')} / {b.get(key, 'none')}" for key in differing[:5])
+    return summary + (f" and {len(differing) - 5} more" if len(differing) > 5 else "")
 
 
 def _items(
@@ -130,7 +130,7 @@ def _items(
         thing, reason = _object(entry, labels)
         if thing is not None and isinstance(number, (int, str)):
             if number in seen:
-                thing, reason = None, "has an id that is taken"
+                thing, reason = None, "has an id that another annotation has"
             seen.add(number)
         if thing is None:
             problems.box(plain(images[key]["file_name"]), f"annotation {number} {reason}.")
@@ -148,7 +148,7 @@ def _items(
 
 
 def _object(entry: _Json, labels: dict[Any, int]) -> tuple[Object | None, str]:
-    """An annotation as an object, or None and why not."""
+    """Returns an annotation as an object, or None and the reason."""
     category, box, area = entry.get("category_id"), entry.get("bbox"), entry.get("area")
     if not isinstance(category, int) or category not in labels:
         return None, f"has the category {category}, which the file does not list"
@@ -158,14 +158,14 @@ def _object(entry: _Json, labels: dict[Any, int]) -> tuple[Object | None, str]:
         x, y, width, height = map(float, box)
         pixels = float(area) if isinstance(area, (int, float)) else 0.0
     except OverflowError:
-        return None, "has a number too large to be one"
+        return None, "has a number that is too large"
     usable = math.isfinite(pixels) and pixels > 0
     corners = (y, x, y + height, x + width)
     return Object(labels[category], corners, int(entry.get("iscrowd") == 1), pixels if usable else None), ""
 
 
 def _folders(path: Path, root: Path, split: str) -> list[Path]:
-    """Where the images of an annotation file may lie, the likeliest first."""
+    """Returns where the images of an annotation file may be, the likeliest first."""
     inner = [folder for folder in sorted(root.iterdir()) if folder.is_dir()]
     deeper = [folder for outer in inner for folder in sorted(outer.iterdir()) if folder.is_dir()]
     own = [folder for folder in (*inner, *deeper) if not split or splits.named(folder.name) == {split}]
@@ -173,16 +173,16 @@ def _folders(path: Path, root: Path, split: str) -> list[Path]:
 
 
 def _image(name: str, folders: list[Path]) -> tuple[Path | None, str]:
-    """The image of that name, or None and why not."""
+    """Returns the image of that name, or None and the reason."""
     inner = PurePosixPath(name.replace("\\", "/"))
     if inner.is_absolute() or ".." in inner.parts or ":" in name:
-        return None, "its name leads out of the folder"
+        return None, "its path leads outside the folder"
     for folder in folders:
         try:
             if (folder / inner).is_file():
                 return folder / inner, ""
-        except (OSError, ValueError) as error:  # a name that is too long, or none
-            return None, f"its name is none ({error.__class__.__name__})"
+        except (OSError, ValueError) as error:  # a name that is too long, or not a valid one
+            return None, f"its name is not a valid file name ({error.__class__.__name__})"
     return None, f"it is in none of {', '.join(str(folder) for folder in folders[:6])}"
 
 

@@ -1,4 +1,4 @@
-"""One folder a class: DIR/daisy/1.jpg, or DIR/train/daisy/1.jpg with the same classes in each split."""
+"""One folder per class: DIR/daisy/1.jpg, or DIR/train/daisy/1.jpg with the same classes in each split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Classes = dict[str, list[Path]]
 
 
 def recognised(root: Path) -> bool:
-    """Whether images lie in at least two folders that may be classes."""
+    """Returns whether there are images in at least two folders that may be classes."""
     return any(len(classes) > 1 for _, classes in _found(root).values())
 
 
@@ -24,7 +24,9 @@ def read(root: Path, problems: Problems) -> Source:
     """
     found = _found(root)
     if not found:
-        raise DataError(f"{root}: no folder in it holds images.", f"Put them into one folder a class: {root}/CLASS/")
+        raise DataError(
+            f"{root}: no folder in it contains images.", f"Put them into one folder per class: {root}/CLASS/"
+        )
     first_folder, first_classes = next(iter(found.values()))
     for folder, classes in found.values():
         if differing := sorted(set(classes) ^ set(first_classes)):
@@ -41,11 +43,11 @@ def read(root: Path, problems: Problems) -> Source:
         for split, (_, classes) in found.items()
     }
     settled, split_by = splits.settled(items, str(root))
-    return Source("one folder a class", "classification", tuple(map(plain, names)), settled, split_by)
+    return Source("one folder per class", "classification", tuple(map(plain, names)), settled, split_by)
 
 
 def _found(root: Path) -> dict[str, tuple[Path, _Classes]]:
-    """Split ("" where there is none) -> its folder and its classes' images."""
+    """Maps each split ("" if there is none) to its folder and the images of its classes."""
     folders = _folders(root)
     by_split = {}
     for folder in folders:
@@ -59,8 +61,8 @@ def _found(root: Path) -> dict[str, tuple[Path, _Classes]]:
         split = splits.named(folder.name)
         if len(split) != 1 or split <= set(found):
             raise DataError(
-                f"{folder}: its folders hold images, but its name is not that of one split.",
-                "Lay images as DIR/CLASS/IMAGE, or as DIR/train/CLASS/IMAGE with val and test beside train.",
+                f"{folder}: its folders contain images, but its name does not name a split.",
+                "Arrange images as DIR/CLASS/IMAGE, or as DIR/train/CLASS/IMAGE with val and test next to train.",
             )
         found[split.pop()] = (folder, classes)
     return found

@@ -1,8 +1,8 @@
-"""Pascal VOC: one XML file an image, splits in ImageSets/Main/*.txt.
+"""Pascal VOC: one XML file per image, splits in ImageSets/Main/*.txt.
 
-Coordinates are taken as they are written, as torchvision and the TF Object Detection API do. VOC's own devkit counts
-pixels from 1, but most of what is called VOC today (LabelImg, CVAT, Roboflow) counts from 0 and says nothing: to
-subtract 1 would move those boxes, and to leave it moves VOC's own by no more than a pixel.
+Coordinates are taken as written, like torchvision and the TF Object Detection API do. VOC's own devkit counts pixels
+from 1, but most of what is called VOC today (LabelImg, CVAT, Roboflow) counts from 0 without saying so: subtracting 1
+would move those boxes, and not doing so moves VOC's own by no more than a pixel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CORNERS = ("ymin", "xmin", "ymax", "xmax")
 
 
 def recognised(root: Path) -> bool:
-    """Whether there are XML files where VOC has them."""
+    """Returns whether there are XML files where VOC has them."""
     return bool(_annotations(root))
 
 
@@ -31,7 +31,7 @@ def read(root: Path, problems: Problems) -> Source:
     """Reads all annotations; the classes are the names found in them, in alphabetical order.
 
     Raises:
-        DataError: an annotation that cannot be used, where the config says fail, an image in two splits, or a class
+        DataError: an annotation that cannot be used, if the config says "fail"; an image in two splits; or a class
             that the source's own train split lacks.
     """
     images = _images(root)
@@ -45,8 +45,8 @@ def read(root: Path, problems: Problems) -> Source:
         split: {name for _, xml, _ in files for thing in xml.iter("object") if (name := _text(thing, "name"))}
         for split, files in found.items()
     }
-    for split, there in names.items():
-        if "train" in names and (unknown := sorted(there - names["train"])):
+    for split, found_names in names.items():
+        if "train" in names and (unknown := sorted(found_names - names["train"])):
             example = next(path for path, xml, _ in found[split] if unknown[0] in {*_names(xml)})
             raise DataError(
                 f"{example}: the class '{unknown[0]}' is in the split {split}, but never in train "
@@ -55,7 +55,7 @@ def read(root: Path, problems: Problems) -> Source:
             )
     classes = tuple(sorted(set().union(*names.values())))
     if not classes:
-        raise DataError(f"{root}: none of its annotations holds an object with a name.")
+        raise DataError(f"{root}: none of its annotations contains an object with a name.")
     items = {
         split: [_item(xml, image, root, classes, problems) for _, xml, image in files] for split, files in found.items()
     }
@@ -64,7 +64,7 @@ def read(root: Path, problems: Problems) -> Source:
 
 
 def _annotations(root: Path) -> list[Path]:
-    """In Annotations/, or beside the images, or beside the images in a folder a split."""
+    """Looks in Annotations/, then next to the images, then next to the images in one folder per split."""
     by_split = [path for path in root.iterdir() if path.is_dir() and splits.named(path.name)]
     for folders in ([root / "Annotations"], [root], sorted(by_split)):
         if paths := [path for folder in folders for path in sorted(folder.glob("*.xml"))]:
@@ -73,7 +73,7 @@ def _annotations(root: Path) -> list[Path]:
 
 
 def _images(root: Path) -> dict[str, Path]:
-    """Every image by its name and by its name without suffix, within the folder of its annotation."""
+    """Maps names with and without suffix, also with the folder's name before them, to images."""
     found: dict[str, Path] = {}
     inner = sorted(path for path in root.iterdir() if path.is_dir() and splits.named(path.name))
     for folder in (root / "JPEGImages", root / "images", root / "Annotations", root, *inner):
@@ -86,7 +86,7 @@ def _images(root: Path) -> dict[str, Path]:
 
 
 def _splits(root: Path) -> dict[str, list[Path]]:
-    """Split ("" where there is none) -> annotations: by the split lists, or by folder."""
+    """Maps each split ("" if there is none) to its annotations: by the split lists, or by folder."""
     lists = {split: root / LISTS / f"{split}.txt" for split in SPLITS}
     if not lists["train"].is_file():
         lists["train"] = root / LISTS / "trainval.txt"
@@ -108,35 +108,39 @@ def _listed(lists: dict[str, Path], annotations: Path) -> dict[str, list[Path]]:
         names = [line.strip() for line in lines if line.strip()]
         for name in names:
             if Path(name).name != name or name == "..":
-                raise DataError(f"{path}: '{name}' is no plain name of an annotation.", "It must not lead elsewhere.")
+                raise DataError(
+                    f"{path}: '{name}' is not a plain name of an annotation.", "It must not contain a path."
+                )
             if name in seen:
-                raise DataError(f"{seen[name]} and {path}: '{name}' is listed twice.", "List an image in one split.")
+                raise DataError(
+                    f"{seen[name]} and {path}: '{name}' is listed twice.", "List an image in one split only."
+                )
             seen[name] = path
         found[split] = [annotations / f"{name}.xml" for name in names]
     return found
 
 
 def _read(path: Path, root: Path, images: dict[str, Path], problems: Problems) -> tuple[Element, Path] | None:
-    """An annotation and its image; None where one cannot be used and such are skipped."""
+    """Returns an annotation and its image; None if one cannot be used and such are skipped."""
     file = path.relative_to(root).as_posix()
     try:
         # Some tools write a blank line before the XML declaration, which XML forbids.
         xml: Element = fromstring(path.read_bytes().lstrip())
     except FileNotFoundError:
-        problems.image(file, "the split lists name this annotation, but it is not there.")
+        problems.image(file, "the split lists name this annotation, but it does not exist.")
         return None
     except DefusedXmlException as error:
-        problems.image(file, f"it declares XML entities, which are not read: they can be attacks ({error}).")
+        problems.image(file, f"it declares XML entities, which are rejected because they can be attacks ({error}).")
         return None
     except OSError as error:
         problems.image(file, f"the annotation cannot be read ({error.strerror}).")
         return None
     except (ParseError, ValueError, LookupError) as error:
-        problems.image(file, f"this is no readable XML ({error}).")
+        problems.image(file, f"not valid XML ({error}).")
         return None
-    # Split lists and annotations go by the file's stem in VOC; the name inside is often an older one.
-    wanted = (f"{path.parent.name}/{path.stem}", path.stem, (xml.findtext("filename") or "").strip())
-    image = next((images[name] for name in wanted if name in images), None)
+    # In VOC, split lists and annotations refer to the file's stem; the name inside is often outdated.
+    candidates = (f"{path.parent.name}/{path.stem}", path.stem, (xml.findtext("filename") or "").strip())
+    image = next((images[name] for name in candidates if name in images), None)
     if image is None:
         problems.image(file, f"there is no image '{path.stem}' ({', '.join(SUFFIXES)}) for this annotation.")
         return None
@@ -152,7 +156,7 @@ def _item(xml: Element, image: Path, root: Path, classes: tuple[str, ...], probl
             y_min, x_min, y_max, x_max = map(float, written)
         except ValueError:
             text = ", ".join(f"{corner} '{value}'" for corner, value in zip(_CORNERS, written, strict=True))
-            problems.box(file, f"object {index} '{name}' has a box that is not made of numbers ({text}).")
+            problems.box(file, f"object {index} '{name}' has a box that is not numeric ({text}).")
             continue
         if not name:
             problems.box(file, f"object {index} has no name.")
@@ -162,7 +166,7 @@ def _item(xml: Element, image: Path, root: Path, classes: tuple[str, ...], probl
 
 
 def _size(xml: Element) -> tuple[int, int] | None:
-    """(height, width) as written; None where there is none: some tools leave it out or write 0."""
+    """Returns (height, width) as written; None if there is none: some tools omit it or write 0."""
     try:
         height, width = int(_text(xml, "size/height")), int(_text(xml, "size/width"))
     except ValueError:

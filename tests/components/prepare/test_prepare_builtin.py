@@ -71,7 +71,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_wrong_setting_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"no setting of prepare. Did you mean 'scenes'") as raised:
+    with pytest.raises(ConfigError, match=r"Unknown setting 'prepare.scene'. Did you mean 'scenes'") as raised:
         load(PrepareConfig, {"scene": 5}, "prepare")
     assert raised.value.exit_code == 2
     with pytest.raises(ConfigError, match=r"'scenes' is 3: it must be at least 20"):

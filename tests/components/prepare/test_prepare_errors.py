@@ -34,9 +34,9 @@ def _refused(source: Path, config: PrepareConfig, *parts: str) -> None:
 
 
 def test_missing_and_empty_folders(tmp_path: Path) -> None:
-    _refused(tmp_path / "nowhere", PrepareConfig(), "nowhere", "no such folder", "digit-scenes")
+    _refused(tmp_path / "nowhere", PrepareConfig(), "nowhere", "does not exist", "digit-scenes")
     (tmp_path / "file").touch()
-    _refused(tmp_path / "file", PrepareConfig(), "this is no folder")
+    _refused(tmp_path / "file", PrepareConfig(), "not a directory")
     (tmp_path / "empty").mkdir()
     _refused(tmp_path / "empty", PrepareConfig(), "the folder is empty", "Pascal VOC")
     for format_ in ("coco", "voc", "folders"):
@@ -115,9 +115,9 @@ def test_a_class_that_is_never_trained(voc: Path) -> None:
     (lists / "val.txt").write_text("01\n")
     _refused(voc, PrepareConfig(), "train.txt", "val.txt", "'01' is listed twice")
     (lists / "val.txt").write_text("../../secret\n")
-    _refused(voc, PrepareConfig(), "val.txt", "no plain name")
+    _refused(voc, PrepareConfig(), "val.txt", "not a plain name")
     (lists / "val.txt").write_text("99\n")
-    _refused(voc, PrepareConfig(), "Annotations/99.xml", "not there")
+    _refused(voc, PrepareConfig(), "Annotations/99.xml", "does not exist")
 
 
 @pytest.mark.parametrize("name", ["../secret.jpg", "/etc/passwd", "C:\\secret.jpg", "..\\secret.jpg"])
@@ -127,7 +127,7 @@ def test_names_that_lead_out_of_the_folder(name: str, coco: Path) -> None:
     value = json.loads(path.read_text())
     value["images"][0]["file_name"] = name
     path.write_text(json.dumps(value))
-    _refused(coco, PrepareConfig(), "leads out of the folder", "instances_val.json")
+    _refused(coco, PrepareConfig(), "leads outside the folder", "instances_val.json")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_faulty_coco_entries(shared_data: Path, tmp_path: Path) -> None:
         "category 91",
         "outside its image",
         "no box of four numbers",
-        "not made of numbers",
+        "contains NaN or infinity",
         "id that is taken",
         "image 999999",
         "the id 9 of 'duplicate_id.jpg'",

@@ -61,7 +61,7 @@ def test_coco256(shared_data: Path, tmp_path: Path) -> None:
 
 def test_flowers(shared_data: Path, tmp_path: Path) -> None:
     made = prepare(str(shared_data / "flowers"), tmp_path / "out", PrepareConfig())
-    assert (made.task, made.source["format"]) == ("classification", "one folder a class")
+    assert (made.task, made.source["format"]) == ("classification", "one folder per class")
     assert made.classes == ("daisy", "dandelion", "roses", "sunflowers", "tulips")
     assert made.splits["train"].objects == dict.fromkeys(made.classes, 80)
     assert made.splits["val"].objects == dict.fromkeys(made.classes, 20)

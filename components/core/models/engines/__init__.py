@@ -1,4 +1,4 @@
-"""What runs a bundle's weights: one file per engine. All take and give the same arrays."""
+"""Inference engines, one file per engine. All take and return the same arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..bundle import Bundle
 RAW = "raw"
 INPUT = "image"
 SAVED_MODEL = "saved_model"
-# Name, as a variant's card gives it -> the module here with its `load`; imported when asked for.
+# Name in a variant's card -> the module here with its `load`; imported on demand.
 ENGINES = {"litert": "litert", SAVED_MODEL: "saved_model"}
 
 Outputs = dict[str, npt.NDArray[np.float32]]
@@ -56,10 +56,10 @@ class Loader(Protocol):
 
 
 def variant_of(bundle: Bundle, variant: str | None) -> str:
-    """The variant that `load` takes where none is named.
+    """Returns the variant that `load` takes.
 
-    "float32" where the bundle has it, since LiteRT is several times faster than TensorFlow on a CPU, and the SavedModel
-    where it has not.
+    Where none is named: "float32" if the bundle has it, since LiteRT is several times faster than TensorFlow on a CPU,
+    otherwise the SavedModel.
     """
     if variant is not None:
         return variant
@@ -67,7 +67,7 @@ def variant_of(bundle: Bundle, variant: str | None) -> str:
 
 
 def load(bundle: Bundle, variant: str | None = None, threads: int = 1, copies: int = 1) -> Engine:
-    """The engine for a bundle.
+    """Loads the engine for a bundle.
 
     Args:
         bundle: the model.
@@ -77,7 +77,7 @@ def load(bundle: Bundle, variant: str | None = None, threads: int = 1, copies: i
 
     Raises:
         ConfigError: no such variant.
-        BundleError: weights that do not load, or an engine that this Towpath does not have.
+        BundleError: weights that do not load, or an engine that this version of Towpath does not have.
         MissingError: the engine is not installed.
     """
     name = variant_of(bundle, variant)
@@ -86,7 +86,9 @@ def load(bundle: Bundle, variant: str | None = None, threads: int = 1, copies: i
     weights = bundle.variant_file(name)
     engine = bundle.card.variants[name].engine
     if engine not in ENGINES:
-        raise BundleError(f"{weights}: no engine '{engine}' in this Towpath.", config.nearest(engine, ENGINES))
+        raise BundleError(
+            f"{weights}: this version of Towpath has no engine '{engine}'.", config.nearest(engine, ENGINES)
+        )
     return _loader(engine)(weights, threads, copies)
 
 

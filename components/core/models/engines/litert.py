@@ -1,4 +1,4 @@
-"""LiteRT (TensorFlow Lite): the fastest on a CPU, and no TensorFlow needed."""
+"""LiteRT (TensorFlow Lite): the fastest on a CPU; does not need TensorFlow."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class LiteRTEngine:
         self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
             for _ in range(copies):
-                with native_output.suppressed():  # it announces its kernels
+                with native_output.suppressed():  # it logs its kernels
                     interpreter = Interpreter(model_path=str(file), num_threads=threads)
                 self._free.put(interpreter.get_signature_runner(RAW))
         except (OSError, ValueError, RuntimeError) as error:
             raise BundleError(f"{file}: this LiteRT model cannot be loaded ({error}).") from error
 
     def __call__(self, images: npt.NDArray[np.float32]) -> Outputs:
-        """See `engines.Engine`."""
+        """Runs a batch; see `engines.Engine`."""
         runner = self._free.get()
         try:
             single = [{k: v.copy() for k, v in runner(**{INPUT: image[None]}).items()} for image in images]
@@ -42,5 +42,5 @@ class LiteRTEngine:
 
 
 def load(weights: Path, threads: int, copies: int) -> LiteRTEngine:
-    """See `engines.Loader`."""
+    """Loads a variant's file; see `engines.Loader`."""
     return LiteRTEngine(weights, threads, copies)

@@ -27,11 +27,11 @@ class SavedModelEngine:
         self._constant = tf.constant
 
     def __call__(self, images: npt.NDArray[np.float32]) -> Outputs:
-        """See `engines.Engine`."""
+        """Runs a batch; see `engines.Engine`."""
         outputs = self._call(**{INPUT: self._constant(images)})
         return {name: np.asarray(value) for name, value in outputs.items()}
 
 
 def load(weights: Path, threads: int, copies: int) -> SavedModelEngine:
-    """See `engines.Loader`. TensorFlow shares one model and all its threads among the calls."""
+    """Loads a SavedModel; see `engines.Loader`. TensorFlow shares one model and its thread pool between calls."""
     return SavedModelEngine(weights)

@@ -70,7 +70,7 @@ def test_the_papers_anchors_have_the_papers_sides() -> None:
 
 
 def test_an_input_that_the_pyramid_does_not_divide_names_those_that_fit() -> None:
-    with pytest.raises(ConfigError, match="Take 256 or 384"):
+    with pytest.raises(ConfigError, match="Use 256 or 384"):
         anchors.make(AnchorSpec(), 300)
 
 

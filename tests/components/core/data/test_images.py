@@ -47,7 +47,7 @@ def test_lossless_pixels_come_back() -> None:
 
 
 def test_too_many_pixels_are_refused_unread() -> None:
-    with pytest.raises(ImageError, match="200×100 pixels: at most 1,000"):
+    with pytest.raises(ImageError, match="200×100 pixels: the limit is 1,000"):
         open_image(_png(np.zeros((100, 200, 3), np.uint8)), max_pixels=1000)
 
 

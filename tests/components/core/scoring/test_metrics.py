@@ -13,7 +13,7 @@ import pytest
 
 from towpath.components.core.data.records import Example
 from towpath.components.core.models.detection import Detections
-from towpath.components.core.scoring.metrics import COCO_NUMBERS, ClassificationScorer, DetectionScorer
+from towpath.components.core.scoring.metrics import COCO_METRICS, ClassificationScorer, DetectionScorer
 
 THEIR_NAMES = (
     "AP",
@@ -74,7 +74,7 @@ def test_cocos_12_numbers_are_the_published_ones(shared_data: Path) -> None:
         json.loads((folder / name).read_text()) for name in ("gt.json", "detections.json", "expected.json")
     )
     metrics = scorer_of(truth, found).scores().metrics
-    for ours, theirs in zip(COCO_NUMBERS, THEIR_NAMES, strict=True):
+    for ours, theirs in zip(COCO_METRICS, THEIR_NAMES, strict=True):
         assert metrics[ours] == pytest.approx(expected[theirs], abs=1e-6), ours
 
 
@@ -106,7 +106,7 @@ def test_random_images_score_as_pycocotools_scores_them(seed: int) -> None:
         evaluation.accumulate()
         evaluation.summarize()
     ours = scorer_of(truth, found).scores().metrics
-    for name, value in zip(COCO_NUMBERS, evaluation.stats, strict=True):
+    for name, value in zip(COCO_METRICS, evaluation.stats, strict=True):
         if value < 0:
             assert name not in ours
         else:
