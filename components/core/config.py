@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from .errors import ConfigError
@@ -50,11 +50,22 @@ def dump(config: Any) -> dict[str, Any]:
     }
 
 
-def nearest(name: str, names: typing.Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Returns the hint that follows an unknown name: the nearest valid one, or all of them."""
     names = sorted(names)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"Did you mean '{close[0]}'?" if close else f"Valid names: {', '.join(names)}."
+
+
+def one_of(name: str, value: str, choices: Iterable[str]) -> None:
+    """Checks that a value is one of a table's names.
+
+    Raises:
+        ValueError: it is not; `load` turns it into a ConfigError.
+    """
+    choices = list(choices)
+    if value not in choices:
+        raise ValueError(f"'{name}' is {value!r}: it must be one of {', '.join(choices)}.")
 
 
 def at_least(name: str, value: float, minimum: float) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..core.config import at_least
+from ..core.config import at_least, one_of
+from .readers import READERS
 
-Format = Literal["auto", "coco", "voc", "folders"]
 OnBadImage = Literal["fail", "skip"]
 OnBadBox = Literal["drop", "clip", "fail"]
 
@@ -17,7 +17,7 @@ class PrepareConfig:
     """Settings of the prepare step.
 
     Attributes:
-        format: of the source's folder; "auto" detects it.
+        format: of the source's folder, a name of `readers.READERS`; "auto" detects it.
         scenes: images in the built-in set `digit-scenes`, all splits together; 1,200 are drawn in seconds and
             are enough to train a small detector.
         seed: of the scenes and of the order of the examples; the same seed gives the same bytes.
@@ -29,7 +29,7 @@ class PrepareConfig:
             manifest, "clip" it to its image (and drop it only if nothing is left), or "fail".
     """
 
-    format: Format = "auto"
+    format: str = "auto"
     scenes: int = 1200
     seed: int = 0
     shard_mb: float = 100.0
@@ -38,6 +38,7 @@ class PrepareConfig:
     on_bad_box: OnBadBox = "drop"
 
     def __post_init__(self) -> None:
+        one_of("format", self.format, ("auto", *READERS))
         at_least("scenes", self.scenes, 20)  # fewer would leave no scene for val and test
         at_least("seed", self.seed, 0)
         at_least("shard_mb", self.shard_mb, 0.01)

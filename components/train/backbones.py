@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import keras
 
 from ..core.errors import ConfigError
 from .config import TrainConfig
+from .families import FAMILIES
 
 LEVELS = (3, 4, 5)
-
-
-@dataclass(frozen=True)
-class Family:
-    """A backbone of keras.applications.
-
-    Attributes:
-        build: its constructor.
-        scaling: how it expects pixels: "unit" (-1..1), "caffe" (BGR minus the mean), "torch" (by mean and standard
-            deviation) or "inside" (0..255; it scales by itself).
-        wide: whether its constructor takes `alpha`.
-    """
-
-    build: Callable[..., Any]
-    scaling: str
-    wide: bool = False
-
-
-FAMILIES = {
-    "mobilenet": Family(keras.applications.MobileNet, "unit", wide=True),
-    "mobilenet_v2": Family(keras.applications.MobileNetV2, "unit", wide=True),
-    "mobilenet_v3_small": Family(keras.applications.MobileNetV3Small, "inside", wide=True),
-    "efficientnet_b0": Family(keras.applications.EfficientNetB0, "inside"),
-    "resnet50": Family(keras.applications.ResNet50, "caffe"),
-    "densenet121": Family(keras.applications.DenseNet121, "torch"),
-}
 
 
 def build(config: TrainConfig, input_size: int) -> tuple[Any, list[Any]]:
@@ -54,18 +27,19 @@ def build(config: TrainConfig, input_size: int) -> tuple[Any, list[Any]]:
         ConfigError: weights that do not exist or do not fit.
     """
     image = keras.Input((input_size, input_size, 3), name="image")
-    if config.backbone == "small":
+    family = FAMILIES[config.backbone]
+    scaled = _scale(image, family.scaling)
+    if family.application is None:
         if config.weights is not None:
             raise ConfigError(
-                "'train.weights' is set, but the backbone 'small' has no pretrained weights.", "Use another backbone."
+                f"'train.weights' is set, but the backbone '{config.backbone}' has no pretrained weights.",
+                "Use another backbone.",
             )
-        return image, _small(_scale(image, "unit"))
-    family = FAMILIES[config.backbone]
-    options = {"alpha": config.width_multiplier} if family.wide else {}
+        return image, _small(scaled)
+    options = {"alpha": config.width_multiplier} if family.alpha else {}
+    constructor = getattr(keras.applications, family.application)
     try:
-        model = family.build(
-            include_top=False, weights=config.weights, input_tensor=_scale(image, family.scaling), **options
-        )
+        model = constructor(include_top=False, weights=config.weights, input_tensor=scaled, **options)
     except (ValueError, OSError) as error:
         raise ConfigError(
             f"Backbone '{config.backbone}': {error}", "Check train.weights and train.width_multiplier."

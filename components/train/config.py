@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from ..core.config import at_least
-
-BACKBONES = ("small", "mobilenet", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "resnet50", "densenet121")
-Backbone = Literal[
-    "small", "mobilenet", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "resnet50", "densenet121"
-]
+from ..core.config import at_least, one_of
+from .families import FAMILIES
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class TrainConfig:
         seed: of weights, shuffling and augmentation.
     """
 
-    backbone: Backbone = "small"
+    backbone: str = "small"
     width_multiplier: float = 1.0
     weights: str | None = None
     input_size: int | None = None
@@ -56,6 +51,7 @@ class TrainConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        one_of("backbone", self.backbone, FAMILIES)
         at_least("epochs", self.epochs, 1)
         at_least("batch_size", self.batch_size, 1)
         at_least("samples", self.samples, 1)

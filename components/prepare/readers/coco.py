@@ -15,11 +15,12 @@ from ...core.errors import DataError
 from .. import splits
 from ..source import Item, Object, Problems, Source, image_item, plain
 
+LAYOUT = "COCO JSON (annotations/instances_train.json with its images in train/)"
 _KEYS = ("images", "annotations", "categories")
 _Json = dict[str, Any]
 
 
-def recognised(root: Path) -> bool:
+def recognized(root: Path) -> bool:
     """Returns whether there is a JSON file with images, annotations and categories."""
     return bool(_files(root))
 

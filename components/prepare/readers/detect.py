@@ -1,58 +1,70 @@
-"""Detects the format of a folder of labelled images."""
+"""Which format a folder of labelled images has."""
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol, cast
 
 from ...core import files
 from ...core.errors import DataError
 from ..source import Problems, Source
-from . import coco, folders, voc
+from . import READERS
 
-READERS: dict[str, Callable[[Path, Problems], Source]] = {
-    "coco": coco.read,
-    "voc": voc.read,
-    "folders": folders.read,
-}
-_LAYOUTS = (
-    "Known formats: COCO (annotations/instances_train.json with its images in train/), Pascal VOC (Annotations/*.xml "
-    "with JPEGImages/*.jpg) and one folder per class (CLASS/*.jpg or train/CLASS/*.jpg)."
-)
+
+class Reader(Protocol):
+    """A module of `READERS`."""
+
+    LAYOUT: str
+    """How a folder of the format looks, for messages."""
+
+    def recognized(self, root: Path) -> bool:
+        """Returns whether the folder's content is of the format."""
+
+    def read(self, root: Path, problems: Problems) -> Source:
+        """Reads a folder's labelled images.
+
+        Raises:
+            DataError: it cannot be used.
+        """
+
+
+def reader(name: str) -> Reader:
+    """The reader of that name."""
+    return cast(Reader, importlib.import_module(f".{name}", __package__))
 
 
 def read(root: Path, problems: Problems) -> Source:
-    """Reads a folder in the configured or detected format.
+    """Reads a folder in the format that the config names, or that its content shows.
 
     Raises:
-        DataError: the folder is empty, or of unknown format, or of two; or the format's reader raises it.
+        DataError: the folder is empty, of no known format, or of two; or what the format's reader raises.
     """
     with files.translate_os_errors(root):
-        name = problems.config.format
-        return READERS[_detected(root) if name == "auto" else name](root, problems)
+        wanted = problems.config.format
+        return reader(_detected(root) if wanted == "auto" else wanted).read(root, problems)
 
 
 def _detected(root: Path) -> str:
-    is_coco, is_voc = coco.recognised(root), voc.recognised(root)
-    if is_coco and is_voc:
-        raise DataError(
-            f"{root}: it contains both COCO JSON and Pascal VOC XML ({_found(root)}).",
-            "Select one: --set prepare.format=coco or --set prepare.format=voc.",
-        )
-    if is_coco or is_voc:
-        return "coco" if is_coco else "voc"
-    # Last, because COCO's and VOC's folders of images look like classes.
-    if folders.recognised(root):
-        return "folders"
-    raise DataError(f"{root}: unknown format of labelled images. Found: {_found(root)}.", _LAYOUTS)
+    *specific, last = READERS
+    found = [name for name in specific if reader(name).recognized(root)]
+    if len(found) > 1:
+        choices = " or ".join(f"--set prepare.format={name}" for name in found)
+        formats = ", ".join(reader(name).LAYOUT for name in found)
+        raise DataError(f"{root}: more than one format is in it: {formats} ({_seen(root)}).", f"Choose: {choices}.")
+    if found:
+        return found[0]
+    if reader(last).recognized(root):
+        return last
+    known = "; ".join(reader(name).LAYOUT for name in READERS)
+    raise DataError(f"{root}: no known format of labelled images. Found: {_seen(root)}.", f"Known formats: {known}.")
 
 
-def _found(root: Path) -> str:
+def _seen(root: Path) -> str:
     entries = sorted(root.iterdir())
     inner = [path.name + "/" for path in entries if path.is_dir()]
     kinds = Counter(path.suffix.lower() or path.name for path in entries if path.is_file())
-    found = (
-        inner[:8] + (["…"] if len(inner) > 8 else []) + [f"{count} × {kind}" for kind, count in kinds.most_common(8)]
-    )
-    return ", ".join(found) or "nothing, the folder is empty"
+    listed = inner[:8] + (["…"] if len(inner) > 8 else [])
+    listed += [f"{count} × {kind}" for kind, count in kinds.most_common(8)]
+    return ", ".join(listed) or "nothing, the folder is empty"

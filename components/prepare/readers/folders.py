@@ -8,10 +8,11 @@ from ...core.errors import DataError
 from .. import splits
 from ..source import SUFFIXES, Item, Problems, Source, image_item, plain
 
+LAYOUT = "one folder per class (CLASS/*.jpg or train/CLASS/*.jpg)"
 _Classes = dict[str, list[Path]]
 
 
-def recognised(root: Path) -> bool:
+def recognized(root: Path) -> bool:
     """Returns whether there are images in at least two folders that may be classes."""
     return any(len(classes) > 1 for _, classes in _found(root).values())
 

@@ -18,11 +18,12 @@ from ...core.task import SPLITS
 from .. import splits
 from ..source import SUFFIXES, Item, Object, Problems, Source, image_item
 
+LAYOUT = "Pascal VOC XML (Annotations/*.xml with JPEGImages/*.jpg)"
 LISTS = Path("ImageSets/Main")
 _CORNERS = ("ymin", "xmin", "ymax", "xmax")
 
 
-def recognised(root: Path) -> bool:
+def recognized(root: Path) -> bool:
     """Returns whether there are XML files where VOC has them."""
     return bool(_annotations(root))
 
