@@ -1,1 +1,1 @@
-"""Bundle in, images/s, latency and images/$ out."""
+"""The benchmark step: bundle in, images/s, latency and images/$ out."""

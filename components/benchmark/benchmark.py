@@ -1,4 +1,4 @@
-"""The benchmark: images a second, latency and images a dollar of a bundle's variants on this machine."""
+"""Benchmark: images per second, latency and images per dollar of a bundle's variants on this machine."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ PRICES = Path(__file__).with_name("prices.yaml")
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast one variant answers encoded images, decoding and post-processing included, one after another.
+    """The speed of one variant: encoded images one after another, decoding and post-processing included.
 
-    Args:
-        images_per_second: images answered a second.
-        p50_ms, p99_ms: milliseconds within which half, and all but one in a hundred, were answered.
+    Attributes:
+        images_per_second: mean throughput.
+        p50_ms: median latency in milliseconds.
+        p99_ms: 99th percentile of the latency in milliseconds.
         images_per_dollar: at the machine's price.
     """
 
@@ -42,7 +43,13 @@ class Speed:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The speed of each variant, and the machine whose price was counted."""
+    """The result of a benchmark.
+
+    Attributes:
+        speeds: variant -> its speed.
+        machine: the machine whose price is used.
+        dollars_per_hour: its price.
+    """
 
     speeds: dict[str, Speed]
     machine: str
@@ -50,7 +57,7 @@ class Benchmark:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Flat figures: "int8_images_per_second" …, and the fastest as "images_per_second"."""
+        """Flat metrics: "int8_images_per_second" …, and the fastest as "images_per_second"."""
         figures = {
             f"{name}_{figure}": value for name, speed in self.speeds.items() for figure, value in vars(speed).items()
         }
@@ -74,10 +81,18 @@ class Benchmark:
 
 
 def benchmark(model: Path, config: BenchmarkConfig) -> Benchmark:
-    """Measures every variant of a bundle with its own sample images (the SavedModel where it has no variant).
+    """Measures every variant of a bundle with its own sample images (the SavedModel if it has no variants).
+
+    Args:
+        model: the bundle's folder.
+        config: see BenchmarkConfig.
+
+    Returns:
+        The speed of each variant.
 
     Raises:
-        BundleError: a bundle without samples, or one that does not load. ConfigError: no such machine in the prices.
+        BundleError: a bundle without samples, or one that does not load.
+        ConfigError: no such machine in the prices.
     """
     loaded = bundle.read(model)
     if not loaded.card.samples:
@@ -93,7 +108,14 @@ def benchmark(model: Path, config: BenchmarkConfig) -> Benchmark:
 
 
 def price_per_hour(config: BenchmarkConfig) -> float:
-    """Dollars an hour of the configured machine. Raises: ConfigError with the nearest name."""
+    """Reads the price of the configured machine.
+
+    Returns:
+        Dollars per hour.
+
+    Raises:
+        ConfigError: no such machine (with the nearest name), or prices that cannot be read.
+    """
     path = Path(config.prices) if config.prices else PRICES
     try:
         machines: dict[str, Any] = yaml.safe_load(path.read_text())["machines"]
@@ -103,9 +125,9 @@ def price_per_hour(config: BenchmarkConfig) -> float:
     except OSError as error:
         raise ConfigError(f"{path}: the prices cannot be read ({error.strerror}).") from error
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: these are no prices ({error}).", f"See {PRICES} for the form.") from error
+        raise ConfigError(f"{path}: not a valid price list ({error}).", f"See {PRICES} for the format.") from error
     if price <= 0:
-        raise ConfigError(f"{path}: '{config.machine}' costs {price} dollars an hour: it must be more than 0.")
+        raise ConfigError(f"{path}: '{config.machine}' costs {price} dollars per hour: it must be more than 0.")
     return price
 
 
@@ -114,12 +136,12 @@ def _measure(loaded: Bundle, name: str, config: BenchmarkConfig, price: float) -
     images = cycle([loaded.sample_bytes(sample) for sample in loaded.card.samples])
     for _ in range(WARM_UP):
         predictor([next(images)])
-    taken: list[float] = []
+    latencies: list[float] = []
     end = time.perf_counter() + config.seconds
-    while time.perf_counter() < end or not taken:
+    while time.perf_counter() < end or not latencies:
         start = time.perf_counter()
         predictor([next(images)])
-        taken.append(time.perf_counter() - start)
-    rate = len(taken) / sum(taken)
-    p50, p99 = np.percentile(np.array(taken) * 1000, (50, 99))
+        latencies.append(time.perf_counter() - start)
+    rate = len(latencies) / sum(latencies)
+    p50, p99 = np.percentile(np.array(latencies) * 1000, (50, 99))
     return Speed(round(rate, 2), round(float(p50), 3), round(float(p99), 3), round(rate * 3600 / price, 1))

@@ -1,4 +1,4 @@
-"""The benchmark step as KFP sees it."""
+"""KFP component for the benchmark step."""
 
 from kfp import dsl
 from kfp.dsl import Input, Markdown, Metrics, Model, Output
@@ -8,12 +8,12 @@ from ... import __version__
 
 @dsl.component(base_image=f"towpath/train-cpu:{__version__}", install_kfp_package=False)
 def benchmark(model: Input[Model], metrics: Output[Metrics], table: Output[Markdown], config: dict = {}) -> None:  # type: ignore[type-arg]  # noqa: B006
-    """Measures a bundle's speed and what an image costs.
+    """Measures a bundle's speed and cost per image.
 
     Args:
         model: the bundle with its variants.
         metrics: images/s, latency in ms, images/$.
-        table: the same for readers.
+        table: the same as a Markdown table.
         config: fields of BenchmarkConfig.
     """
     from pathlib import Path

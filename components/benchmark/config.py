@@ -1,4 +1,4 @@
-"""What the benchmark can be told."""
+"""Settings of the benchmark step."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from ..core.config import at_least
 
 @dataclass(frozen=True)
 class BenchmarkConfig:
-    """How to measure.
+    """Settings of the benchmark step.
 
-    Args:
+    Attributes:
         seconds: measured time of each variant; 3 give some hundred images on two cores.
-        threads: threads that one inference may use; one image at a time on each core serves most on a CPU.
-        machine: whose price an hour counts, a name of prices.yaml; take the one that the model will be served on and
-            measure there.
+        threads: threads that one inference may use; on a CPU, one image at a time on each core gives the most
+            throughput.
+        machine: whose hourly price is used, a name in prices.yaml; choose the one that the model will be served on,
+            and measure there.
         prices: a file like prices.yaml with your own machines; None takes the one that comes with Towpath.
     """
 

@@ -1,1 +1,1 @@
-"""Bundle in, smaller bundle out, with what each variant costs and keeps."""
+"""The quantize step: bundle in, bundle with smaller variants out, with the size and score of each."""

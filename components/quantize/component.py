@@ -1,4 +1,4 @@
-"""The quantize step as KFP sees it."""
+"""KFP component for the quantize step."""
 
 from kfp import dsl
 from kfp.dsl import Dataset, Input, Markdown, Metrics, Model, Output
@@ -18,11 +18,11 @@ def quantize(
     """Adds LiteRT variants to a bundle: float32 and full int8, each scored.
 
     Args:
-        records: what the prepare step wrote; gives the calibration sample and the split to score.
+        records: from the prepare step; the source of the calibration sample and the split to score.
         model: the bundle.
         quantized: the bundle with its variants.
-        metrics: what each variant keeps and its bytes.
-        table: the same for readers.
+        metrics: score and megabytes of each variant.
+        table: the same as a Markdown table.
         config: fields of QuantizeConfig.
     """
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""What quantization can be told."""
+"""Settings of the quantize step."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..core.config import at_least
 
 @dataclass(frozen=True)
 class QuantizeConfig:
-    """How to quantize.
+    """Settings of the quantize step.
 
-    Args:
-        calibration: training images whose activations set the int8 ranges; 100 are usual for LiteRT.
-        split: examples on which each variant is scored; None takes the test split, or val where there is no test.
+    Attributes:
+        calibration: number of training images whose activations set the int8 ranges; 100 is usual for LiteRT.
+        split: the split on which each variant is scored; None takes test, or val if there is no test.
     """
 
     calibration: int = 100

@@ -1,4 +1,4 @@
-"""Quantization: LiteRT variants of a bundle, each scored on the same split before it is taken in."""
+"""Quantization: LiteRT variants of a bundle, each scored on the same split before it is added."""
 
 from __future__ import annotations
 
@@ -30,19 +30,23 @@ from .config import QuantizeConfig
 LITERT_FILE = "model.tflite"
 FLOAT32, INT8 = "float32", "int8"
 BYTES_PER_WEIGHT = {FLOAT32: 4, INT8: 1}
-# Batch normalisation is folded away, so a sound file may be a little smaller than its weights; half is none.
-LEAST_SIZE = 0.5
+# Batch normalisation is folded, so a valid file may be slightly smaller than its weights, but not half of them.
+MIN_SIZE = 0.5
 
 
 @dataclass(frozen=True)
 class Quantized:
-    """What each variant costs and keeps, as it stands in the new bundle's card."""
+    """The result of quantization.
+
+    Attributes:
+        variants: name -> size and score, as in the new bundle's card.
+    """
 
     variants: dict[str, Variant]
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Flat figures: "int8_map50", "int8_megabytes" …"""
+        """Flat metrics: "int8_map50", "int8_megabytes" …"""
         figures = {}
         for name, variant in self.variants.items():
             main = headline(variant.metrics)
@@ -67,19 +71,25 @@ def quantize(records: Path, model: Path, out: Path, config: QuantizeConfig) -> Q
 
     Args:
         records: folder of the records; the training split calibrates, the test (or val) split scores.
-        model: folder of the bundle, left as it is.
+        model: folder of the bundle, which is not changed.
         out: the new bundle's folder; it appears when all is done.
-        config: how to quantize.
+        config: see QuantizeConfig.
+
+    Returns:
+        The variants with their sizes and scores.
 
     Raises:
-        BundleError: a variant that has no weights or answers with NaN or infinity; nothing is written then.
-        RecordsError: records that are damaged or are not the model's.
+        BundleError: a variant that has no weights or returns NaN or infinity; nothing is written then.
+        RecordsError: records that are damaged, or whose classes are not the model's.
+        MissingError: TensorFlow is not installed.
 
     Source of the int8 scheme: Jacob et al. 2018, Quantization and Training of Neural Networks, section 2.
     """
     data, source = manifest.read(records), bundle.read(model)
     if data.manifest.classes != source.card.classes:
-        raise RecordsError("The records' classes are not the model's.", "Quantize with the records of its training.")
+        raise RecordsError(
+            "The records' classes are not the model's.", "Use the records that the model was trained on."
+        )
     split = data.manifest.split(*([config.split] if config.split else ("test", "val")))
     work = files.partial(out)
     shutil.rmtree(work, ignore_errors=True)
@@ -134,11 +144,15 @@ def _convert(source: Bundle, data: Records, config: QuantizeConfig) -> dict[str,
 
 
 def _checked(work: Bundle, name: str, data: Records, split: str) -> Variant:
-    """Scores a variant; refuses one that no server should get."""
+    """Scores a variant.
+
+    Raises:
+        BundleError: it has no weights, or returns NaN or infinity.
+    """
     file = work.folder / bundle.VARIANTS / name / LITERT_FILE
     size = file.stat().st_size
     expected = work.card.parameters * BYTES_PER_WEIGHT[name]
-    if size < expected * LEAST_SIZE:
+    if size < expected * MIN_SIZE:
         raise BundleError(
             f"Variant {name} has {size:,} bytes, its {work.card.parameters:,} weights need about {expected:,}: "
             "it was converted without weights."
@@ -149,7 +163,7 @@ def _checked(work: Bundle, name: str, data: Records, split: str) -> Variant:
         outputs = predictor.engine(predictor.prepare(work.sample_bytes(sample)).image[None])
         for output, values in outputs.items():
             if not np.isfinite(values).all():
-                raise BundleError(f"Variant {name} answers sample {sample.file} with NaN or infinity in '{output}'.")
+                raise BundleError(f"Variant {name} returns NaN or infinity in '{output}' for sample {sample.file}.")
     return _litert(size, score(predictor, data, split, f"scoring {name}").metrics)
 
 

@@ -1,4 +1,4 @@
-"""The register step as KFP sees it."""
+"""KFP component for the register step."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ def register(
     report: Input[HTML],
     config: dict = {},  # type: ignore[type-arg]  # noqa: B006
 ) -> NamedTuple("Registered", name=str, version=str):  # type: ignore[valid-type]
-    """Registers an evaluated bundle; the same bundle again is the same version.
+    """Registers an evaluated bundle; the same bundle again gives the same version.
 
     Args:
         model: the bundle.

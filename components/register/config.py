@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RegisterConfig:
-    """How a version is registered.
+    """Settings of the register step.
 
-    Args:
-        note: free text beside the version, for people: what is new in it. Empty: the figures speak.
+    Attributes:
+        note: free text for the version: what is new in it. Empty: no note.
     """
 
     note: str = ""

@@ -18,12 +18,16 @@ def register(model: Path, metrics: Mapping[str, Any], report: Path | None, confi
 
     Args:
         model: the bundle's folder.
-        metrics: of its evaluation; what is no number is left out.
-        report: the evaluation's page; None where there is none.
+        metrics: of its evaluation; values that are not numbers are left out.
+        report: the evaluation's page; None if there is none.
         config: see RegisterConfig.
 
+    Returns:
+        The registered version.
+
     Raises:
-        BundleError: no bundle. ConfigError: its name does not suit a registry.
+        BundleError: no bundle.
+        ConfigError: its name is not valid in a registry.
         RetryError: the registry does not answer.
     """
     found = bundle.read(model)

@@ -1,1 +1,1 @@
-"""Serve: an HTTP server for one or more bundles, and its demo page."""
+"""The serve step: an HTTP server for one or more bundles, and its demo page."""

@@ -12,12 +12,19 @@ from .config import ServeConfig
 from .models import Source
 from .server import serve
 
-# The settings that an option of this name sets.
+# Settings with a command line option of the same name.
 SETTINGS = ("host", "port", "reuse_port", "variant", "threads", "max_waiting", "max_body_bytes", "max_instances")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parses the command line and serves. Returns: the exit code, see core/errors.py."""
+    """Parses the command line and serves.
+
+    Args:
+        arguments: of the command line; None takes sys.argv.
+
+    Returns:
+        The exit code, see core/errors.py.
+    """
     options = _parser().parse_args(arguments)
     values = {name: value for name, value in vars(options).items() if name in SETTINGS and value is not None}
     try:
@@ -31,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _sources(bundles: list[Path], versions: list[str]) -> list[Source]:
     if versions and len(versions) != len(bundles):
-        raise ConfigError(f"There are {len(bundles)} bundles, but {len(versions)} versions.", "Give one for each.")
+        raise ConfigError(f"There are {len(bundles)} bundles, but {len(versions)} versions.", "Pass one for each.")
     if not versions:
         return [Source(folder) for folder in bundles]
     return [Source(folder, version) for folder, version in zip(bundles, versions, strict=True)]
@@ -42,11 +49,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("bundles", nargs="+", type=Path, metavar="BUNDLE", help="model folders with a model.json")
     parser.add_argument("--version", action="append", default=[], help="of each bundle, in their order (1)")
     parser.add_argument("--variant", help="of every bundle: a variant's name or saved_model")
-    parser.add_argument("--host", help="address to listen at (127.0.0.1)")
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=0, help="0: any free port (0)")
     parser.add_argument("--reuse-port", action="store_true", help="share the port with another server process")
-    parser.add_argument("--ready-file", type=Path, help="gets pid, port and url as JSON once requests are answered")
-    parser.add_argument("--workers-threads", type=int, dest="threads", help="requests answered at a time (one a core)")
+    parser.add_argument(
+        "--ready-file", type=Path, help="written with pid, port and url as JSON once requests are answered"
+    )
+    parser.add_argument(
+        "--workers-threads", type=int, dest="threads", help="requests answered at a time (one per core)"
+    )
     parser.add_argument("--max-waiting", type=int, help="requests that may wait; more get 429 (64)")
     parser.add_argument("--max-body-bytes", type=int, help="of one request (33554432)")
     parser.add_argument("--max-instances", type=int, help="images in one :predict (32)")

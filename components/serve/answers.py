@@ -1,4 +1,4 @@
-"""Predictions as JSON: in TensorFlow Serving's form and in one for readers."""
+"""Predictions as JSON: in TensorFlow Serving's format and in a readable one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ BEST_LABELS = 5
 
 
 def images(body: bytes, limit: int) -> list[bytes]:
-    """The encoded images of a `:predict` request.
+    """Parses a `:predict` request.
 
     Args:
         body: {"instances": [{"b64": "…"} or {"image_bytes": {"b64": "…"}}, …]}.
-        limit: instances at most.
+        limit: maximum number of instances.
+
+    Returns:
+        The encoded images.
 
     Raises:
         APIError: 400 with what is wrong, and in which instance.
@@ -33,12 +36,12 @@ def images(body: bytes, limit: int) -> list[bytes]:
     if not isinstance(instances, list) or not instances:
         raise APIError(400, 'The body must be {"instances": [{"b64": "…"}, …]} with at least one image.')
     if len(instances) > limit:
-        raise APIError(400, f"There are {len(instances)} instances: one request may hold {limit}.")
+        raise APIError(400, f"There are {len(instances)} instances: the limit per request is {limit}.")
     return [_image(index, instance) for index, instance in enumerate(instances)]
 
 
 def tensorflow_serving(prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
-    """One of the "predictions" of `:predict`; a detector's keys, and its ids from 1, are the Object Detection API's."""
+    """Returns one of the "predictions" of `:predict`; detectors use the Object Detection API's keys, and ids from 1."""
     if prediction.detections is None:
         return {"scores": _scores(prediction), "classes": list(classes)}
     found = prediction.detections
@@ -52,7 +55,7 @@ def tensorflow_serving(prediction: Prediction, classes: tuple[str, ...]) -> dict
 
 
 def readable(prediction: Prediction, classes: tuple[str, ...]) -> dict[str, Any]:
-    """The image's size and its objects in pixels, or its best labels."""
+    """Returns the image's size and its objects in pixels, or its best labels."""
     size = {"width": prediction.width, "height": prediction.height}
     if prediction.detections is None:
         scores = _scores(prediction)
@@ -83,7 +86,9 @@ def _image(index: int, instance: Any) -> bytes:
         instance = instance["image_bytes"]
     text = instance.get("b64") if isinstance(instance, dict) else None
     if not isinstance(text, str):
-        raise APIError(400, f'Instance {index} is no image: give {{"b64": "…"}} or {{"image_bytes": {{"b64": "…"}}}}.')
+        raise APIError(
+            400, f'Instance {index} is not an image: pass {{"b64": "…"}} or {{"image_bytes": {{"b64": "…"}}}}.'
+        )
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:

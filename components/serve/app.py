@@ -1,4 +1,4 @@
-"""The application: all routes, what counts them, and the headers that every response carries."""
+"""The application: all routes, request counting, and the headers of every response."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .models import Models
 
 
 def build(models: Models) -> ASGIApp:
-    """The ASGI application for `models`, which may still be loading."""
+    """Creates the ASGI application for `models`, which may still be loading."""
     metrics = Metrics()
-    # FastAPI's own documentation pages load scripts from elsewhere; /openapi.json stays.
+    # FastAPI's own documentation pages load external scripts; /openapi.json stays.
     app = FastAPI(title="Towpath", docs_url=None, redoc_url=None)
     errors.install(app)
     app.include_router(operations.router(models, metrics))
@@ -24,7 +24,7 @@ def build(models: Models) -> ASGIApp:
 
 
 class _Observed:
-    """Counts each response by model, route and status, and forbids browsers to guess its type."""
+    """Counts each response by model, route and status, and disables MIME sniffing in browsers."""
 
     def __init__(self, app: ASGIApp, models: Models, metrics: Metrics) -> None:
         self._app, self._models, self._metrics = app, models, metrics
@@ -33,7 +33,7 @@ class _Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = body.LEFT  # where no response starts
+        status = body.LEFT  # if no response starts
 
         async def observed(message: Message) -> None:
             nonlocal status
@@ -45,7 +45,7 @@ class _Observed:
         try:
             await self._app(scope, receive, observed)
         finally:
-            # Only names of ours become labels: a stranger's would fill the memory.
+            # Only names of loaded models become labels: arbitrary names would fill the memory.
             route = getattr(scope.get("route"), "name", "unknown")
             name = scope.get("path_params", {}).get("name", "")
             self._metrics.requests.labels(name if self._models.has(name) else "", route, str(status)).inc()

@@ -17,23 +17,23 @@ LEFT = 499
 
 
 async def read(request: Request, limit: int) -> bytes:
-    """The whole body.
+    """Reads the whole body.
 
     Args:
         request: its body not yet read.
-        limit: bytes that are read at most, whatever the request says of its length.
+        limit: maximum number of bytes to read, whatever the request's content length.
 
     Raises:
-        APIError: 413 above the limit, 499 when the client went away.
+        APIError: 413 above the limit, 499 if the client disconnected.
     """
     return b"".join([chunk async for chunk in _chunks(request, limit)])
 
 
 async def image(request: Request, limit: int) -> bytes:
-    """The image of an upload: the field "file" of a multipart form, else the whole body.
+    """Reads the image of an upload: the field "file" of a multipart form, else the whole body.
 
     Raises:
-        APIError: as `read`; 400 for a form that is damaged or has no such field.
+        APIError: see `read`; 400 for a form that is damaged or has no such field.
     """
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         return await read(request, limit)
@@ -51,8 +51,8 @@ async def image(request: Request, limit: int) -> bytes:
 
 
 async def _chunks(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
-    said = request.headers.get("content-length", "")
-    if said.isdigit() and int(said) > limit:
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
     total = 0
     try:
@@ -62,7 +62,7 @@ async def _chunks(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
                 raise _too_large(limit)
             yield chunk
     except ClientDisconnect as error:
-        raise APIError(LEFT, "The client left before its request was whole.") from error
+        raise APIError(LEFT, "The client disconnected before its request was complete.") from error
 
 
 def _too_large(limit: int) -> APIError:

@@ -1,4 +1,4 @@
-"""What the server's user may set."""
+"""Settings of the serve step."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from ..core.config import at_least
 
 
 def _cores() -> int:
-    # A container's share of the machine, where the system tells it.
+    # The cores that a container may use, where the system reports them.
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class ServeConfig:
-    """Settings of `serve`.
+    """Settings of the serve step.
 
-    Args:
-        host: the address to listen at. Only this machine by default: there is no login yet.
-        port: 0 takes any free port; the ready-file and the first line on stderr tell which.
+    Attributes:
+        host: the address to listen on. Only this machine by default: there is no authentication yet.
+        port: 0 takes any free port; the ready-file and the first line on stderr name it.
         reuse_port: share the port with another server process, so that a new one takes over without a gap.
-        variant: of every bundle; None takes float32 on LiteRT where a bundle has it, else its SavedModel.
-        threads: requests that are decoded and answered at the same time; one copy of each model a thread. One a core
-            by default: each answer keeps a core busy.
-        max_waiting: requests that may wait for a thread; more are refused with 429. 64 are about a second of work
-            for a small model, longer than a client likes to wait.
+        variant: of every bundle; None takes float32 on LiteRT if a bundle has it, else its SavedModel.
+        threads: requests that are decoded and answered at the same time; one copy of each model per thread. One per
+            core by default: each request keeps a core busy.
+        max_waiting: requests that may wait for a thread; more are rejected with 429. 64 are about a second of work
+            for a small model, longer than a client wants to wait.
         max_body_bytes: of one request. 32 MiB hold any phone's image, also as base64 (4/3 its size).
-        max_instances: images in one `:predict`. A decoded image takes 12 bytes a pixel of the model's input:
+        max_instances: images in one `:predict`. A decoded image takes 12 bytes per pixel of the model's input:
             32 of 640×640 are 150 MiB.
     """
 

@@ -13,7 +13,7 @@ from .models import Models
 
 FOLDER = Path(__file__).with_name("page")
 PARTS = {"demo.css": "text/css", "demo.js": "text/javascript", "draw.js": "text/javascript"}
-# Nothing from outside, nothing inline, no frame around it; blob: is the image that the person chose.
+# No external or inline content, no framing; blob: is the image that the user chose.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -21,7 +21,7 @@ POLICY = (
 
 
 def router(models: Models) -> APIRouter:
-    """The routes /, /page/… and /samples/…."""
+    """Creates the routes /, /page/… and /samples/…."""
     routes = APIRouter(tags=["Demo page"], include_in_schema=False)
 
     def page_file(name: str, media_type: str) -> Response:

@@ -1,4 +1,4 @@
-"""What goes wrong with a request, as an HTTP status and TensorFlow Serving's {"error": "…"}."""
+"""Errors of requests, as an HTTP status and TensorFlow Serving's {"error": "…"}."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.data.images import ImageError
 
 
 class APIError(Exception):
-    """A request that is not answered.
+    """A request that is answered with an error.
 
     Args:
         status: HTTP status.
@@ -27,13 +27,17 @@ class APIError(Exception):
 
 
 def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON response. NaN is refused (ValueError): it is not JSON."""
-    # ASCII only: a name from a request may hold what UTF-8 cannot.
+    """Creates a JSON response.
+
+    Raises:
+        ValueError: the value contains NaN, which is not JSON.
+    """
+    # ASCII only: a name from a request may contain characters that UTF-8 cannot encode.
     return Response(json.dumps(value, allow_nan=False), status, headers, "application/json")
 
 
 def install(app: FastAPI) -> None:
-    """Makes every failure of `app` answer in one form."""
+    """Registers handlers, so that every error of `app` is answered in the same form."""
 
     @app.exception_handler(APIError)
     async def refused(_: Request, error: APIError) -> Response:
@@ -51,6 +55,6 @@ def install(app: FastAPI) -> None:
         return reply({"error": message}, error.status_code, error.headers)
 
     @app.exception_handler(Exception)
-    async def fault(_: Request, __: Exception) -> Response:
-        # The traceback goes to the log, not to a stranger.
-        return reply({"error": "A fault in the server; its log says more."}, 500)
+    async def bug(_: Request, __: Exception) -> Response:
+        # The traceback goes to the log, not to the client.
+        return reply({"error": "Internal server error; see the server's log."}, 500)

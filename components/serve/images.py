@@ -31,7 +31,7 @@ VERBS: dict[Task, str] = {"detection": "detect", "classification": "classify"}
 
 
 def router(models: Models, metrics: Metrics) -> APIRouter:
-    """The routes /v1/models/NAME:detect and :classify."""
+    """Creates the routes /v1/models/NAME:detect and :classify."""
     routes = APIRouter(prefix="/v1/models", tags=["Images"])
 
     @routes.post("/{name}:detect", summary="Objects in an image, boxes in pixels", openapi_extra=_BODY)
@@ -48,8 +48,8 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
             model = models.get(name)
             card = model.bundle.card
             if card.task != task:
-                right = f"POST /v1/models/{name}:{VERBS[card.task]} answers images."
-                raise APIError(400, f"Model '{name}' does {card.task}, not {task}. {right}")
+                hint = f"Use POST /v1/models/{name}:{VERBS[card.task]}."
+                raise APIError(400, f"Model '{name}' does {card.task}, not {task}. {hint}")
             data = await body.image(request, models.config.max_body_bytes)
             answer = await models.run(lambda: model.answer([data]))
         seconds: dict[Phase, float] = {**answer.seconds, "total": time.perf_counter() - started}

@@ -1,4 +1,4 @@
-"""What the server tells Prometheus."""
+"""The server's Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Phase = Literal["decode", "inference", "total"]
 
 
 class Metrics:
-    """The server's counters, in a registry of their own: two servers in one process do not share them."""
+    """The server's metrics, in their own registry: two servers in one process do not share them."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -31,17 +31,17 @@ class Metrics:
             registry=self._registry,
         )
         self.in_flight = Gauge(
-            "towpath_in_flight", "Requests for an answer that have come in and not gone out.", registry=self._registry
+            "towpath_in_flight", "Prediction requests that are being answered.", registry=self._registry
         )
         self.models = Gauge(
             "towpath_model_info", "1 for each model.", ("model", "version", "task", "variant"), registry=self._registry
         )
 
     def observe(self, model: str, seconds: dict[Phase, float]) -> None:
-        """Counts the phases of one answered request."""
+        """Records the phases of one answered request."""
         for phase, value in seconds.items():
             self.seconds.labels(model, phase).observe(value)
 
     def text(self) -> bytes:
-        """All of it in Prometheus's text format."""
+        """Returns all metrics in Prometheus's text format."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""The models of a server: loaded, warmed up, and answering in threads of their own."""
+"""The models of a server: loading, warm-up, and inference in their own threads."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .metrics import Phase
 
 T = TypeVar("T")
 
-# What stands between slashes and before a colon in a route.
+# The part between slashes and before a colon in a route.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 RETRY_SECONDS = 1
 
 
 @dataclass(frozen=True)
 class Source:
-    """A bundle to serve, and the version that it is called by."""
+    """A bundle to serve, and its version in the routes."""
 
     folder: Path
     version: str = "1"
@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Answer:
-    """Predictions, one an image, and the seconds that each phase took."""
+    """Predictions, one per image, and the seconds that each phase took."""
 
     predictions: list[Prediction]
     seconds: dict[Phase, float]
@@ -52,10 +52,10 @@ class Answer:
 class Model:
     """A loaded model.
 
-    Args:
+    Attributes:
         bundle: its files and card.
-        version: as its source calls it.
-        predictor: answers images, in as many threads as the server has.
+        version: from its source.
+        predictor: predicts images, in as many threads as the server has.
         metadata: its card as JSON.
     """
 
@@ -66,22 +66,22 @@ class Model:
 
     @property
     def name(self) -> str:
-        """As the routes call it."""
+        """Its name in the routes."""
         return self.bundle.card.name
 
     def answer(self, images: Sequence[bytes]) -> Answer:
-        """Decodes and answers encoded images in one batch.
+        """Decodes and predicts encoded images in one batch.
 
         Raises:
-            ImageError: for the first that cannot be read; with several, it names the image's index.
-            APIError: 500 where the model answers with numbers that are not finite.
+            ImageError: for the first that cannot be read; with several images, the message names its index.
+            APIError: 500 if the model returns NaN or infinity.
         """
         started = time.perf_counter()
         prepared = [self._prepare(index, data, len(images)) for index, data in enumerate(images)]
         decoded = time.perf_counter()
         predictions = self.predictor.run(prepared)
         if not all(_finite(one) for one in predictions):
-            raise APIError(500, f"Model '{self.name}' answered with NaN or infinity: its weights are damaged.")
+            raise APIError(500, f"Model '{self.name}' returned NaN or infinity: its weights are damaged.")
         return Answer(predictions, {"decode": decoded - started, "inference": time.perf_counter() - decoded})
 
     def _prepare(self, index: int, data: bytes, count: int) -> Prepared:
@@ -98,7 +98,7 @@ class Models:
     config: ServeConfig
     ready: bool = False
     _by_name: dict[str, Model] = field(default_factory=dict)
-    _taken: int = 0
+    _pending: int = 0
 
     def __post_init__(self) -> None:
         self._threads = ThreadPoolExecutor(self.config.threads, thread_name_prefix="answer")
@@ -107,7 +107,8 @@ class Models:
         """Loads and warms up every bundle; then the server is ready.
 
         Raises:
-            ConfigError: none at all, or two of one name. BundleError: a bundle that does not load or run.
+            ConfigError: no bundle, or two of the same name.
+            BundleError: a bundle that does not load or run.
         """
         if not sources:
             raise ConfigError("There is no bundle to serve.", "Name at least one model folder.")
@@ -121,12 +122,12 @@ class Models:
         self.ready = True
 
     def all(self) -> list[Model]:
-        """Every model, in the order of its sources."""
+        """Returns every model, in the order of the sources."""
         self._check_ready()
         return list(self._by_name.values())
 
     def get(self, name: str, version: str | None = None) -> Model:
-        """The model of a route.
+        """Returns the model of a route.
 
         Raises:
             APIError: 404 for an unknown name (with the nearest) or version, 503 while the models are loading.
@@ -140,23 +141,23 @@ class Models:
         return model
 
     def has(self, name: str) -> bool:
-        """Whether a model of that name is loaded."""
+        """Returns whether a model of that name is loaded."""
         return name in self._by_name
 
     async def run(self, work: Callable[[], T]) -> T:
         """Runs `work` in a thread, off the event loop.
 
         Raises:
-            APIError: 429 where as many requests wait as may.
+            APIError: 429 if `max_waiting` requests are already waiting.
         """
-        if self._taken >= self.config.threads + self.config.max_waiting:
+        if self._pending >= self.config.threads + self.config.max_waiting:
             headers = {"retry-after": str(RETRY_SECONDS)}
             raise APIError(429, f"The server is busy: {self.config.max_waiting} requests are waiting.", headers)
-        self._taken += 1
+        self._pending += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
-            self._taken -= 1
+            self._pending -= 1
 
     def _check_ready(self) -> None:
         if not self.ready:
@@ -167,16 +168,18 @@ def _load(source: Source, settings: ServeConfig) -> Model:
     found = bundle.read(source.folder)
     for what, value in (("name", found.card.name), ("version", source.version)):
         if not NAME.fullmatch(value):
-            raise ConfigError(f"{source.folder}: the {what} '{value}' cannot be part of a URL.", "Use A-z 0-9 _ . -")
+            raise ConfigError(
+                f"{source.folder}: the {what} '{value}' cannot be part of a URL.", "Use A-Z a-z 0-9 _ . - only."
+            )
     try:
         metadata = json.dumps(dataclasses.asdict(found.card), allow_nan=False)
     except ValueError as error:
-        raise BundleError(f"{found.folder / bundle.FILE}: it holds a number that is NaN or infinite.") from error
+        raise BundleError(f"{found.folder / bundle.FILE}: it contains a number that is NaN or infinite.") from error
     return Model(found, source.version, Predictor(found, settings.variant, copies=settings.threads), metadata)
 
 
 def _warm_up(model: Model, copies: int) -> None:
-    """Runs every copy of a model once: the first run of each is slow, and a model that cannot run is found now."""
+    """Runs every copy of a model once: the first run of each is slow, and a model that cannot run is detected early."""
     card, folder = model.bundle.card, model.bundle.folder
     side = card.vision.input_size
     grey = np.full((side, side, 3), PAD, np.float32)
@@ -187,10 +190,10 @@ def _warm_up(model: Model, copies: int) -> None:
         model.answer([model.bundle.sample_bytes(sample) for sample in card.samples[:1]])
     except APIError as error:
         raise BundleError(f"{folder}: {error.message}") from error
-    except Exception as error:  # each engine raises errors of its own kinds
+    except Exception as error:  # each engine raises its own types of errors
         raise BundleError(f"{folder}: the model does not run ({type(error).__name__}: {error}).") from error
     if not all(np.isfinite(values).all() for values in outputs.values()):
-        raise BundleError(f"{folder}: the model answers a grey image with NaN or infinity: its weights are damaged.")
+        raise BundleError(f"{folder}: the model returns NaN or infinity for a grey image: its weights are damaged.")
     if outputs["scores"].shape[-1] != len(card.classes):
         found = outputs["scores"].shape[-1]
         raise BundleError(f"{folder}: the model scores {found} classes, but its card names {len(card.classes)}.")

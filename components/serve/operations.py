@@ -1,4 +1,4 @@
-"""What an operator asks: does it live, is it ready, how is it doing."""
+"""Routes for operation: liveness, readiness, metrics."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .models import Models
 
 
 def router(models: Models, metrics: Metrics) -> APIRouter:
-    """The routes /healthz, /readyz and /metrics."""
+    """Creates the routes /healthz, /readyz and /metrics."""
     routes = APIRouter(tags=["Operation"])
 
-    @routes.get("/healthz", summary="200 while the process lives")
+    @routes.get("/healthz", summary="200 while the process is alive")
     async def health() -> Response:
         return reply({"status": "ok"})
 

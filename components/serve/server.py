@@ -1,4 +1,4 @@
-"""The server process: bind, load, say that it is ready, answer, drain."""
+"""The server process: bind, load, announce readiness, serve, drain."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 def serve(sources: Sequence[Source], config: ServeConfig, ready_file: Path | None = None) -> None:
     """Serves bundles until SIGTERM or SIGINT, then finishes the requests in flight and returns.
 
-    It answers /healthz and /readyz while models load; with `reuse_port` it listens only once they are ready, since
-    another process still takes the port's requests.
+    It answers /healthz and /readyz while models load; with `reuse_port` it only listens once they are ready, since
+    another process still serves the port's requests.
 
     Args:
-        sources: bundles, each of another name.
+        sources: bundles with distinct names.
         config: address and limits.
         ready_file: gets {"pid", "port", "url"} once every model is warmed up and the socket listens.
 
     Raises:
-        ConfigError: two bundles of one name, a wrong variant or address. BundleError: a bundle that does not load.
-        RetryError: the port is taken. MissingError: an engine that is not installed.
+        ConfigError: two bundles of the same name, an unknown variant or an invalid address.
+        BundleError: a bundle that does not load.
+        RetryError: the port is in use.
+        MissingError: an engine that is not installed.
     """
     with _bound(config) as listener:
         asyncio.run(_serve(sources, config, listener, ready_file))
@@ -83,7 +85,7 @@ async def _serve(
     elif not server.should_exit:
         socket_handoff.share(listener)
         _announce(models, config, listener, ready_file)
-    with _explained(config):
+    with _translate_os_errors(config):
         await serving
     if not ready.cancelled():
         await ready
@@ -94,7 +96,7 @@ async def _both(loading: Awaitable[None], listening: Awaitable[bool]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with signals left to us: it would raise them again after draining, and 0 is our exit code."""
+    """uvicorn's server, without its signal handling: it would re-raise them after draining, but the exit code is 0."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -110,18 +112,18 @@ class _Server(uvicorn.Server):
 
 
 def _bound(config: ServeConfig) -> socket.socket:
-    """A socket with its address, not yet listening: until then the system refuses connections."""
+    """Creates a bound socket that does not listen yet: until then the system refuses connections."""
     try:
         found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as error:
-        raise ConfigError(f"'host' is '{config.host}': there is no such address ({error.strerror}).") from error
+        raise ConfigError(f"'host' is '{config.host}': the address cannot be resolved ({error.strerror}).") from error
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if config.reuse_port:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
-        with _explained(config):
+        with _translate_os_errors(config):
             listener.bind(address)
     except BaseException:
         listener.close()
@@ -130,14 +132,21 @@ def _bound(config: ServeConfig) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _explained(config: ServeConfig) -> Iterator[None]:
-    """Turns what the system says of an address into an error that a person can act on."""
+def _translate_os_errors(config: ServeConfig) -> Iterator[None]:
+    """Turns socket errors into errors that a person can act on.
+
+    Raises:
+        RetryError: the port is in use.
+        ConfigError: any other error.
+    """
     where = f"{config.host}:{config.port}"
     try:
         yield
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise RetryError(f"{where}: the port is taken.", "Give another; 0 takes any that is free.") from error
+            raise RetryError(
+                f"{where}: the port is already in use.", "Choose another; 0 takes any free port."
+            ) from error
         raise ConfigError(f"{where}: the server cannot listen there ({error.strerror}).") from error
 
 

@@ -1,7 +1,7 @@
-"""Handing a shared port over without a lost connection.
+"""Handing over a shared port without losing a connection.
 
 When a listening socket closes, connections that the kernel has completed but nobody has accepted are reset. So the
-process that leaves first points new connections at the other one, accepts what is still queued, and closes then.
+leaving process first routes new connections to the other one, accepts what is still queued, and then closes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import sys
 SO_ATTACH_REUSEPORT_CBPF = 51
 SO_DETACH_REUSEPORT_BPF = 68
 BPF_RETURN_CONSTANT = 0x06
-# The group is in the order of listening, and the last takes the place of one that closes: beside the older of two, at
-# 0, the newer is at 1. Where nothing is at 1, the kernel spreads connections as without a program.
+# The group is in the order of listening, and the last takes the place of one that closes: of two, the older is at 0 and
+# the newer at 1. If nothing is at 1, the kernel distributes connections as without a program.
 NEWER = 1
-# How long what was queued, or shaking hands over a slow network, may take to be accepted.
+# Time to accept connections that are queued, or in a handshake over a slow network.
 SECONDS = 0.2
 
 
 def point_at_newer(listener: socket.socket) -> None:
-    """Sends new connections of a shared port to the process that began to listen after this one."""
+    """Routes new connections of a shared port to the process that began to listen after this one."""
     if sys.platform != "linux":
         return
     program = ctypes.create_string_buffer(struct.pack("=HBBI", BPF_RETURN_CONSTANT, 0, 0, NEWER))
@@ -33,7 +33,7 @@ def point_at_newer(listener: socket.socket) -> None:
 
 
 def share(listener: socket.socket) -> None:
-    """Ends what an earlier takeover of the port began: its processes share new connections again."""
+    """Ends an earlier handoff of the port: its processes share new connections again."""
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # there was none, or the port is not shared
+        with contextlib.suppress(OSError):  # no handoff, or the port is not shared
             listener.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)

@@ -39,7 +39,7 @@ _BODY = {
 
 
 def router(models: Models, metrics: Metrics) -> APIRouter:
-    """The routes below /v1/models."""
+    """Creates the routes below /v1/models."""
     routes = APIRouter(prefix="/v1/models", tags=["TensorFlow Serving"])
 
     @routes.get("", summary="All models")
@@ -58,8 +58,8 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
         status = {"error_code": "OK", "error_message": ""}
         return reply({"model_version_status": [{"version": model.version, "state": "AVAILABLE", "status": status}]})
 
-    @routes.post("/{name}:predict", summary="Answers base64 images", openapi_extra=_BODY)
-    @routes.post("/{name}/versions/{version}:predict", summary="Answers base64 images", openapi_extra=_BODY)
+    @routes.post("/{name}:predict", summary="Predicts base64 images", openapi_extra=_BODY)
+    @routes.post("/{name}/versions/{version}:predict", summary="Predicts base64 images", openapi_extra=_BODY)
     async def predict(request: Request, name: str, version: str | None = None) -> Response:
         started = time.perf_counter()
         with metrics.in_flight.track_inprogress():
@@ -74,7 +74,7 @@ def router(models: Models, metrics: Metrics) -> APIRouter:
 
 
 def _answer(model: Model, data: bytes, limit: int) -> Answer:
-    # Parsing megabytes of base64 takes long enough to keep it off the event loop too.
+    # Parsing megabytes of base64 takes long: keep it off the event loop too.
     return model.answer(answers.images(data, limit))
 
 

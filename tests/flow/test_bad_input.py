@@ -60,7 +60,7 @@ def other_classes(folder: Path) -> None:
         (missing, "does not exist", "images"),
         (empty, "empty|nothing|no ", "images"),
         (without_its_image, "no image", "c.xml"),
-        (unreadable, "cannot be|truncated|no image", "d.jpg"),
+        (unreadable, "cannot be decoded|cannot be read|not a valid image", "d.jpg"),
         (other_classes, "class", "val"),
     ],
 )

@@ -131,7 +131,7 @@ def _items(
         thing, reason = _object(entry, labels)
         if thing is not None and isinstance(number, (int, str)):
             if number in seen:
-                thing, reason = None, "has an id that another annotation has"
+                thing, reason = None, "has a duplicate id"
             seen.add(number)
         if thing is None:
             problems.box(plain(images[key]["file_name"]), f"annotation {number} {reason}.")

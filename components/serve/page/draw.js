@@ -37,7 +37,7 @@ export function drawLabels(labels, classes) {
   $("answers").replaceChildren(...rows);
 }
 
-// A colour a class: the golden angle keeps neighbours apart, however many there are.
+// One colour per class: the golden angle keeps neighbours apart, however many there are.
 function paint(target, index) {
   const hue = (210 + index * 137.508) % 360;
   const light = hue > 40 && hue < 200; // yellow to cyan are bright: dark text on them

@@ -160,7 +160,7 @@ def test_faulty_coco_entries(shared_data: Path, tmp_path: Path) -> None:
         "outside its image",
         "no box of four numbers",
         "contains NaN or infinity",
-        "id that is taken",
+        "has a duplicate id",
         "image 999999",
         "the id 9 of 'duplicate_id.jpg'",
         "lists this image",

@@ -46,13 +46,13 @@ def refused(response: httpx.Response, status: int) -> str:
         (b"{}", '{"instances"'),
         (b'{"instances": []}', "at least one"),
         (b'{"instances": "a"}', '{"instances"'),
-        (b'{"instances": [1]}', "Instance 0 is no image"),
-        (b'{"instances": [{"b64": 1}]}', "Instance 0 is no image"),
-        (b'{"instances": [{"image_bytes": "a"}]}', "Instance 0 is no image"),
+        (b'{"instances": [1]}', "Instance 0 is not an image"),
+        (b'{"instances": [{"b64": 1}]}', "Instance 0 is not an image"),
+        (b'{"instances": [{"image_bytes": "a"}]}', "Instance 0 is not an image"),
         (b'{"instances": [{"b64": "?"}]}', "not base64"),
         (b'{"instances": [{"b64": "\\ud800"}]}', "not base64"),
         (b'{"instances": [{"b64": ""}]}', "empty"),
-        (b'{"instances": [{"b64": "aGVsbG8="}]}', "no image"),
+        (b'{"instances": [{"b64": "aGVsbG8="}]}', "not a valid image"),
         (json.dumps({"instances": [{"b64": GOOD}, {"b64": "aGVsbG8="}]}).encode(), "Instance 1: "),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_bad_body_is_a_400_that_says_why(server: Served, body: bytes, message:
 
 def test_a_wrong_upload_is_a_400(server: Served) -> None:
     url = "/v1/models/squares:detect"
-    assert "no image" in refused(server.client.post(url, content=b"hello"), 400)
+    assert "not a valid image" in refused(server.client.post(url, content=b"hello"), 400)
     assert "empty" in refused(server.client.post(url), 400)
     assert "field 'file'" in refused(server.client.post(url, files={"image": ("a.png", squares())}), 400)
     broken = {"content-type": "multipart/form-data; boundary=x"}

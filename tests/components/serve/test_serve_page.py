@@ -178,7 +178,7 @@ def test_a_text_file_gives_a_plain_error_and_the_next_image_clears_it(page: Page
     (tmp_path / "notes.txt").write_text("no image")
     page.choose(tmp_path / "notes.txt")
     page.wait(lambda: page.find("#error").is_displayed())
-    assert "no image" in page.find("#error").text
+    assert "not a valid image" in page.find("#error").text
     assert page.all("#boxes .box") == []
     page.choose(image)
     page.answered(3)

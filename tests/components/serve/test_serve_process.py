@@ -181,8 +181,8 @@ def test_wrong_arguments_end_with_their_exit_code_and_one_message(
             ([detector, "--variant", "float33"], 2, "Did you mean 'float32'?"),
             ([detector, "--workers-threads", "0"], 2, "at least 1"),
             ([detector, "--port", "70000"], 2, "at most 65535"),
-            ([detector, "--host", "no.such.host.invalid"], 2, "no such address"),
-            ([detector, "--port", str(taken.getsockname()[1])], 75, "the port is taken"),
+            ([detector, "--host", "no.such.host.invalid"], 2, "cannot be resolved"),
+            ([detector, "--port", str(taken.getsockname()[1])], 75, "the port is already in use"),
         ]
         for arguments, code, message in cases:
             assert main(arguments) == code, arguments
