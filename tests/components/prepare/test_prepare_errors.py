@@ -53,7 +53,8 @@ def test_a_folder_of_no_known_format_is_described(tmp_path: Path) -> None:
 
 def test_two_formats_at_once(coco: Path, tmp_path: Path) -> None:
     annotate(coco / "Annotations" / "0.xml")
-    _refused(coco, PrepareConfig(), "COCO JSON (annotations", "Pascal VOC XML", "prepare.format=coco or --set prepare.format=voc")
+    choices = "--set prepare.format=coco or --set prepare.format=voc"
+    _refused(coco, PrepareConfig(), "COCO JSON (annotations", "Pascal VOC XML", choices)
     assert prepare(str(coco), tmp_path / "out", PrepareConfig(format="coco")).classes == ("dog", "cat")
 
 
