@@ -1,7 +1,8 @@
 """The in-process runner: compiled Kubeflow pipelines, run in this process, task by task.
 
-run = run("pipeline.yaml", {"epochs": 3}, out="runs")
-run.tasks["train"].outputs["model"].path
+Example:
+    result = run("pipeline.yaml", {"epochs": 3}, out="runs")
+    result.tasks["train"].outputs["model"].path
 """
 
 from .record import Listener, Run, State, TaskRun

@@ -18,19 +18,24 @@ from .values import Artifact, Json, Kind, fits, normalize_json
 
 @dataclass(frozen=True)
 class Arguments:
-    """A pipeline's inputs: every parameter (None where left out), and the artifacts that were given."""
+    """A pipeline's inputs: every parameter (None if omitted), and the artifacts that were passed."""
 
     parameters: Mapping[str, Json]
     artifacts: Mapping[str, Artifact]
 
 
 def check(given: Mapping[str, object], interface: Interface) -> Arguments:
-    """Match arguments to inputs.
+    """Matches arguments to inputs.
 
-    An artifact is given as a dsl.Artifact, as a path on this machine, or as a URI. None is the same as leaving out.
+    Args:
+        given: arguments by name; an artifact as a dsl.Artifact, a local path, or a URI. None means omitted.
+        interface: of the pipeline.
+
+    Returns:
+        The arguments with their declared types.
 
     Raises:
-        ConfigError: one is unknown, missing, or of the wrong type.
+        ConfigError: an argument is unknown, missing, or of the wrong type.
     """
     names = [*interface.parameters, *interface.artifacts]
     for name in given:
@@ -57,7 +62,7 @@ def _suggest(name: str, names: list[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1)
     if near:
         return f"Did you mean {near[0]!r}?"
-    return f"It has: {', '.join(sorted(names))}." if names else "It has none."
+    return f"Valid names: {', '.join(sorted(names))}." if names else "It has no arguments."
 
 
 def _described(name: str, interface: Interface) -> str:
@@ -68,13 +73,13 @@ def _described(name: str, interface: Interface) -> str:
 
 def _parameter(name: str, value: object, parameter: Parameter) -> Json:
     plain = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
-    right = fits(plain, parameter.kind) and not (parameter.kind is Kind.INT and isinstance(plain, float))
-    if not right:
+    valid = fits(plain, parameter.kind) and not (parameter.kind is Kind.INT and isinstance(plain, float))
+    if not valid:
         raise ConfigError(
             f"Argument {name!r} is {value!r}, of type {type(value).__name__}: it must be {parameter.kind.python}."
         )
     if isinstance(plain, float) and not math.isfinite(plain):
-        raise ConfigError(f"Argument {name!r} is {value!r}: a parameter is a finite number.")
+        raise ConfigError(f"Argument {name!r} is {value!r}: it must be finite.")
     try:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -101,7 +106,7 @@ def _artifact(name: str, value: object, slot: Slot) -> Artifact:
     else:
         raise ConfigError(
             f"Argument {name!r} is {value!r}, of type {type(value).__name__}: it must be an artifact.",
-            "Give its path, its URI or a dsl.Artifact.",
+            "Pass its path, its URI or a dsl.Artifact.",
         )
     if "://" not in artifact.uri:
         path = Path(artifact.uri).absolute()

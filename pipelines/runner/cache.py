@@ -1,6 +1,6 @@
-"""Outputs kept by what made them: `<out>/cache/<key>/`, whole once its `done.json` is there.
+"""The cache of task outputs: `<out>/cache/<key>/`, complete once its `done.json` exists.
 
-A killed run leaves no `done.json`, so what it half wrote is never taken for whole. One process at a time works on an
+A killed run leaves no `done.json`, so partial output is never taken for complete. One process at a time works on an
 entry: it holds a lock on `<key>.lock`, a file that is never removed, since removing it would let two hold it.
 """
 
@@ -29,10 +29,9 @@ def key(
     artifacts: Mapping[str, Artifact],
     custom: str | None = None,
 ) -> str:
-    """What decides a task's outputs: its component, Towpath's own code, and its inputs by content.
+    """Computes a task's cache key from its component, Towpath's own code, and its inputs by content.
 
-    With a key of the author's own, that replaces inputs and source
-    (api/v2alpha1/pipeline_spec.proto, CachingOptions.cache_key).
+    A custom key replaces inputs and source (api/v2alpha1/pipeline_spec.proto, CachingOptions.cache_key).
     """
     if custom is not None:
         return digest.of_json({"format": _FORMAT, "component": component.name, "custom": custom})
@@ -48,14 +47,14 @@ def key(
 
 
 class Entry:
-    """One entry, locked for as long as it is open."""
+    """One cache entry, locked while it is open."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.damage: str | None = None
 
     def load(self) -> Outputs | None:
-        """The outputs, if the entry is whole and its files are as they were written; `damage` says what is not."""
+        """Returns the outputs if the entry is complete and its files unchanged; else sets `damage` to the reason."""
         try:
             done = json.loads((self.folder / _DONE).read_text(encoding="utf-8"))
             outputs = _read(done, self.folder)
@@ -66,26 +65,26 @@ class Entry:
             return None
         for name, artifact in outputs.artifacts.items():
             if digested(artifact, outputs.trees.get(name))[0].digest != artifact.digest:
-                self.damage = f"output {name!r} is not what it was"
+                self.damage = f"output {name!r} has changed"
                 return None
         remove_partials(self.folder)
         return outputs
 
     def begin(self) -> None:
-        """Make room for an attempt: what is not whole goes, `done.json` first; a step's own `*.partial` stays."""
+        """Removes incomplete output before an attempt, `done.json` first; a step's own `*.partial` is kept."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / _DONE).unlink(missing_ok=True)
         clear(self.folder)
 
     def finish(self, outputs: Outputs) -> None:
-        """Declare the entry whole."""
+        """Marks the entry as complete."""
         write_whole(self.folder / _DONE, json.dumps(_written(outputs, self.folder)), sync=True)
         remove_partials(self.folder)
 
 
 @contextlib.contextmanager
 def opened(root: Path, key: str) -> Iterator[Entry]:
-    """The entry of `key`, locked; it waits for whoever works on it."""
+    """Opens and locks the entry of `key`; waits while another process holds it."""
     root.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(root / f"{key}.lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -96,7 +95,7 @@ def opened(root: Path, key: str) -> Iterator[Entry]:
 
 
 def write_whole(path: Path, content: str, *, sync: bool = False) -> None:
-    """Write a file so that whoever reads it finds the old content or the new, and nothing between."""
+    """Writes a file atomically: readers find the old content or the new."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(content)
@@ -126,7 +125,7 @@ def _written(outputs: Outputs, folder: Path) -> dict[str, Json]:
 
 def _read(done: Json, folder: Path) -> Outputs:
     if done["format"] != _FORMAT:
-        raise ValueError("another version's entry")
+        raise ValueError("entry of another format version")
     artifacts: dict[str, Artifact] = {}
     trees: dict[str, digest.Tree] = {}
     for name, entry in done["artifacts"].items():
@@ -138,6 +137,6 @@ def _read(done: Json, folder: Path) -> Outputs:
 
 
 def _relative(uri: str, folder: Path) -> str:
-    """Inside the entry as a relative path, so that the folder of runs can be moved."""
+    """Makes a path inside the entry relative, so that the folder of runs can be moved."""
     inside = uri.startswith(f"{folder}{os.sep}")
     return f"./{Path(uri).relative_to(folder).as_posix()}" if inside else uri

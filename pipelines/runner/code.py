@@ -1,7 +1,7 @@
-"""A Python component's source and packages, out of the container command into which KFP puts them.
+"""Extracts a Python component's source and packages from the container command that KFP generates.
 
 The command is written by kfp/dsl/component_factory.py: a shell script that pipes the source, the element after it,
-into `ephemeral_component.py`, and before that, maybe, a script that installs packages.
+into `ephemeral_component.py`, optionally preceded by a script that installs packages.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def read_code(executor: Message, path: str) -> Code:
-    """The Python component in an executor.
+    """Reads the Python component in an executor.
 
     Raises:
-        DataError: it is a container component, whose program lies in an image.
+        DataError: it is a container component, whose program is in an image.
     """
     container = executor.container
     command, arguments = list(container.command), list(container.args)
@@ -45,13 +45,13 @@ def read_code(executor: Message, path: str) -> Code:
 
 
 def check_packages(component: Component) -> list[str]:
-    """Whether the packages that components would install on a cluster are installed here.
+    """Checks that the packages that components would install on a cluster are installed here.
 
     Returns:
-        notes on those whose installed version is not the one asked for.
+        Notes on those whose installed version is not the requested one.
 
     Raises:
-        MissingError: naming each package that is not installed, and the tasks that need it.
+        MissingError: packages are not installed; the message names them and the tasks that need them.
     """
     missing: dict[str, list[str]] = {}
     notes: list[str] = []
@@ -101,12 +101,12 @@ def _pip_arguments(words: list[str]) -> Iterator[str]:
 
 
 def _check(requirement: str) -> tuple[str | None, str | None]:
-    """(the missing package's name, a note), each None where there is none."""
+    """Returns (the missing package's name, a note), each None if there is none."""
     text, _, marker = requirement.partition(";")
     match = _NAME.match(text.strip())
     file = "/" in text.partition("@")[0] or text.strip().endswith((".whl", ".tar.gz", ".zip"))
     if match is None or file:
-        return None, f"whether {requirement!r} is installed cannot be told from here"
+        return None, f"cannot check whether {requirement!r} is installed"
     name = match[0]
     if name.lower() == "kfp" or (marker and not _applies(marker.strip())):
         return None, None
@@ -120,7 +120,7 @@ def _check(requirement: str) -> tuple[str | None, str | None]:
 def _applies(marker: str) -> bool:
     try:
         from packaging.markers import Marker
-    except ModuleNotFoundError:  # packaging comes with most things, not with kfp
+    except ModuleNotFoundError:  # most installations have packaging, but kfp does not require it
         return True
     return Marker(marker).evaluate()
 
@@ -134,4 +134,4 @@ def _version_note(requirement: str, installed: str) -> str | None:
         fits = Requirement(requirement).specifier.contains(installed, prereleases=True)
     except InvalidRequirement:
         return None
-    return None if fits else f"it asks for {requirement}, and runs with {installed}, which is installed"
+    return None if fits else f"it requires {requirement}, but runs with the installed version {installed}"

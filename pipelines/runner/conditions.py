@@ -4,7 +4,7 @@ KFP's compiler writes them in a small part of CEL (kfp/compiler/pipeline_spec_bu
 _single_binary_operation_to_cel_condition), and the cluster's driver evaluates them with cel-go
 (kubeflow/pipelines, backend/src/v2/expression/expression.go, Condition). The rules here are CEL's: numbers compare
 across int and double, values of different types are never equal, ordering them is an error, and `&&` and `||` may
-decide on one side although the other fails.
+be decided by one side although the other fails.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .values import Json, text
 
 
 class ConditionError(DataError):
-    """A condition that cannot be parsed, or not be decided with these inputs."""
+    """A condition that cannot be parsed, or not evaluated with these inputs."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +57,27 @@ Expression: TypeAlias = Literal | Parameter | Call | Compare | Logic
 
 @dataclass(frozen=True)
 class Condition:
-    """A parsed condition: its source, its tree, and what a cluster would say about it."""
+    """A parsed condition.
+
+    Attributes:
+        source: the condition as text.
+        tree: its syntax tree.
+        notes: how a cluster would treat it differently.
+    """
 
     source: str
     tree: Expression
     notes: tuple[str, ...] = ()
 
     def holds(self, parameters: Mapping[str, Json]) -> bool:
-        """Whether the condition is true.
+        """Evaluates the condition.
 
         Raises:
-            ConditionError: it names an input that is missing, or compares what has no order.
+            ConditionError: an input is missing, or values are compared that have no order.
         """
         result = _evaluate(self.tree, parameters)
         if not isinstance(result, bool):
-            raise ConditionError(f"condition {self.source!r} gives {result!r}: it must give true or false.")
+            raise ConditionError(f"condition {self.source!r} evaluates to {result!r}: it must be true or false.")
         return result
 
 
@@ -122,7 +128,7 @@ def _compare(symbol: str, left: Json, right: Json) -> bool:
     if symbol == "!=":
         return not same or bool(left != right)
     if not same or _family(left) == "other":
-        raise ConditionError(f"{left!r} {symbol} {right!r} has no answer: the types differ or have no order.")
+        raise ConditionError(f"{left!r} {symbol} {right!r} cannot be evaluated: the types differ or have no order.")
     return _ORDER[symbol](left, right)
 
 
@@ -149,4 +155,4 @@ def _call(function: str, value: Json) -> Json:
             return text(value)
     except (ValueError, OverflowError):
         pass
-    raise ConditionError(f"{function}({value!r}) has no value.")
+    raise ConditionError(f"{function}({value!r}) is not defined.")

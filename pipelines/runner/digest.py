@@ -1,4 +1,4 @@
-"""Digests by which the cache knows that two things are the same."""
+"""Digests by which the cache identifies content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...components.core.files import file_digest
 
 @dataclass(frozen=True)
 class Mark:
-    """What is known of one file: enough to see quickly that it has not changed, and its content's digest."""
+    """One file: size and time, to detect quickly that it has not changed, and the digest of its content."""
 
     size: int
     mtime_ns: int
@@ -24,14 +24,14 @@ class Mark:
 
 
 Tree = dict[str, Mark]
-"""What lies below an artifact's path, by relative path; a single file is "", and an absent path gives no entry."""
+"""The files below an artifact's path, by relative path; a single file is "", a missing path gives no entry."""
 
 
 def scan(path: Path, known: Mapping[str, Mark] | None = None) -> Tree:
-    """Everything at or below `path`; a file whose size and time are as `known` is not read again.
+    """Scans everything at or below `path`; a file whose size and time are as in `known` is not read again.
 
-    Folders count, so that an empty one is not the same as none. A link to a folder counts as the link, since
-    following it could go round in circles.
+    Folders count, so that an empty one differs from none. A link to a folder counts as the link, since following it
+    could be circular.
     """
     if path.is_file():
         return {"": _mark("", path, known)}
@@ -58,12 +58,12 @@ def _mark(name: str, file: Path, known: Mapping[str, Mark] | None) -> Mark:
 
 
 def of_tree(tree: Mapping[str, Mark]) -> str:
-    """The digest of an artifact's content: each file's relative path and digest, in order."""
+    """Returns the digest of an artifact's content: each file's relative path and digest, in order."""
     return of_json([[name, tree[name].sha256] for name in sorted(tree)])
 
 
 def of_uri(uri: str) -> str:
-    """The digest of what is not on local disk: all that is known of it is where it lies."""
+    """Returns the digest of what is not on local disk: only its location is known."""
     return of_json({"uri": uri})
 
 
@@ -73,9 +73,9 @@ def of_json(value: Any) -> str:
 
 
 def of_package() -> str:
-    """The digest of the steps' own files: what components import, code and the data beside it.
+    """Returns the digest of the steps' own files: what components import, code and data files.
 
-    Taken once in a process, not at every run: a module that was imported stays as it was when its file changes.
+    Computed once per process, not at every run: a module that is imported does not change when its file does.
     """
     root = Path(__file__).parents[2] / "components"
     files = sorted((file.relative_to(root).as_posix(), file) for file in _package_files(root))

@@ -1,8 +1,8 @@
-"""Running a planned pipeline: one task after another, in the plan's order, each at most once.
+"""Runs a planned pipeline: one task after another, in the plan's order, each at most once.
 
-Tasks run in the calling thread, so that a debugger stops inside a component. What a task shares with another goes
-through its TaskRun and its Scope only; the process itself (environment, streams) is what running several at a time
-would have to share differently, and is all in isolate.py.
+Tasks run in the calling thread, so that a debugger stops inside a component. Tasks share state only through their
+TaskRun and Scope; what they share through the process (environment, streams), and what running several at a time would
+have to change, is all in isolate.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ class Engine:
     """One run in progress.
 
     Args:
-        cache_root: where outputs are kept for later runs; None to keep none and use none.
+        run: the record of the run.
+        job: the run as placeholders name it.
+        listener: notified of each task.
+        cache_root: where outputs are kept for later runs; None disables the cache.
     """
 
     def __init__(self, run: Run, job: Job, listener: Listener, cache_root: Path | None) -> None:
@@ -34,9 +37,10 @@ class Engine:
         self.failure: TowpathError | None = None
 
     def graph(self, graph: Graph, inputs: Inputs) -> tuple[Scope, TaskRun | None]:
-        """Run a graph's tasks; gives its scope, and the first task that failed, if any.
+        """Runs a graph's tasks. After a failure, tasks that do not depend on it still run.
 
-        After a failure, tasks that do not depend on it still run.
+        Returns:
+            The graph's scope, and the first task that failed, if any.
         """
         scope = Scope(inputs.parameters, inputs.artifacts)
         failed: TaskRun | None = None
@@ -144,7 +148,7 @@ class Engine:
             except BaseException as error:
                 if record.attempts > task.retry.times:
                     raise
-                self.run.notes.append(f"task {task.path}: attempt {record.attempts} failed: {_told(error)}")
+                self.run.notes.append(f"task {task.path}: attempt {record.attempts} failed: {_describe(error)}")
                 time.sleep(task.retry.pause(record.attempts))
                 clear(place, keep=(LOG, SOURCE))
 
@@ -155,12 +159,12 @@ class Engine:
             self.failure = error
             return
         hint = f"Its log: {record.log}" if record.attempts else None
-        self.failure = StepError(f"Task {record.path} failed: {_told(error).rstrip('.')}.", hint)
+        self.failure = StepError(f"Task {record.path} failed: {_describe(error).rstrip('.')}.", hint)
         self.failure.__cause__ = error
 
 
 def collect(graph: Graph, scope: Scope) -> dict[str, object]:
-    """A graph's outputs; one whose task was skipped is left out, and of dsl.OneOf the first that ran counts.
+    """Collects a graph's outputs; skipped tasks' are left out, and for dsl.OneOf the first that ran is used.
 
     backend/src/v2/driver/resolve.go, GetProducerTask.
     """
@@ -178,7 +182,7 @@ def _has(scope: Scope, source: TaskOutput) -> bool:
     return task.state is State.SUCCEEDED and source.output in task.outputs
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""One Python component, in this process, through KFP's own executor."""
+"""Runs one Python component in this process, through KFP's own executor."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a task made.
+    """The outputs of a task.
 
     Attributes:
+        parameters: by name.
+        artifacts: by name.
         trees: for each artifact on local disk, its files.
     """
 
@@ -52,6 +54,11 @@ class Call:
     """One call of a component.
 
     Attributes:
+        path: of its task.
+        code: the component.
+        interface: its inputs and outputs.
+        parameters: its input parameters.
+        artifacts: its input artifacts.
         folder: for its log and its source.
         place: for its outputs; the same for the same work, so that a step finds its `<output path>.partial` again.
     """
@@ -66,10 +73,10 @@ class Call:
 
 
 def execute(call: Call) -> Outputs:
-    """Run a component and read what it made; whatever it raises comes out as it is, and is in its log.
+    """Runs a component and reads its outputs; whatever it raises is logged and raised unchanged.
 
     Raises:
-        StepError: it ended without an output parameter that it declares, or with one of another type.
+        StepError: a declared output parameter is missing, or of another type.
     """
     with open_log(call.folder / LOG) as log:
         _run(call, log)
@@ -77,14 +84,14 @@ def execute(call: Call) -> Outputs:
 
 
 def clear(place: Path, keep: tuple[str, ...] = ()) -> None:
-    """Remove what an attempt left in `place`, except the state from which a step can go on (`*.partial`)."""
+    """Removes what an attempt left in `place`, except the state from which a step can resume (`*.partial`)."""
     for item in place.iterdir():
         if item.name not in keep and not item.name.endswith(_PARTIAL):
             _remove(item)
 
 
 def remove_partials(place: Path) -> None:
-    """Remove the state of steps that have ended well."""
+    """Removes the resumable state of steps that have succeeded."""
     for item in place.glob(f"*{_PARTIAL}"):
         _remove(item)
 
@@ -116,7 +123,7 @@ def _run(call: Call, log: TextIO) -> None:
 
 @contextlib.contextmanager
 def _task_root() -> Iterator[None]:
-    """The executor keeps the folder behind dsl.get_uri() in a global; outside of a task there is none."""
+    """Restores the global in which the executor keeps the folder of dsl.get_uri(); it is unset outside a task."""
     before = artifact_types.CONTAINER_TASK_ROOT
     try:
         yield
@@ -126,11 +133,11 @@ def _task_root() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _function(source: Path, code: Code) -> Iterator[Callable[..., Any]]:
-    """The component's function, from a module that has a file, so that tracebacks and debuggers show its lines."""
+    """Loads the component's function from a module with a file, so that tracebacks and debuggers show its lines."""
     name = f"towpath_component_{next(_numbers)}"
     module = ModuleType(name)
     module.__file__ = str(source)
-    sys.modules[name] = module  # dataclasses and get_type_hints look a class's module up there
+    sys.modules[name] = module  # dataclasses and get_type_hints look up a class's module here
     try:
         exec(compile(code.source, str(source), "exec", dont_inherit=True), module.__dict__)
         yield getattr(module, code.function)
@@ -139,9 +146,9 @@ def _function(source: Path, code: Code) -> Iterator[Callable[..., Any]]:
 
 
 def _executor_input(call: Call) -> dict[str, Json]:
-    """KFP's ExecutorInput message, as JSON, with paths as URIs (backend/src/v2/driver/driver.go, provisionOutputs)."""
+    """Builds KFP's ExecutorInput as JSON, with paths as URIs (backend/src/v2/driver/driver.go, provisionOutputs)."""
     parameters = {name: value for name, value in call.parameters.items() if name in call.interface.parameters}
-    made = {
+    outputs = {
         name: Artifact(name, slot.schema, str(call.place / name)).runtime()
         for name, slot in call.interface.output_artifacts.items()
     }
@@ -154,7 +161,7 @@ def _executor_input(call: Call) -> dict[str, Json]:
             "parameters": {
                 name: {"outputFile": str(call.place / _PARAMETERS / name)} for name in call.interface.output_parameters
             },
-            "artifacts": {name: {"artifacts": [artifact]} for name, artifact in made.items()},
+            "artifacts": {name: {"artifacts": [artifact]} for name, artifact in outputs.items()},
             "outputFile": str(call.place / _EXECUTOR_OUTPUT),
         },
     }
@@ -183,7 +190,7 @@ def _read_outputs(call: Call) -> Outputs:
 
 
 def digested(artifact: Artifact, known: digest.Tree | None = None) -> tuple[Artifact, digest.Tree | None]:
-    """`artifact` with its digest, and its files where it is on local disk."""
+    """Returns `artifact` with its digest, and its files if it is on local disk."""
     if not artifact.local:
         return replace(artifact, digest=digest.of_uri(artifact.uri)), None
     tree = digest.scan(Path(artifact.uri), known)
@@ -191,7 +198,7 @@ def digested(artifact: Artifact, known: digest.Tree | None = None) -> tuple[Arti
 
 
 def _fetch(custom: str, artifact: Artifact) -> None:
-    """Bring what a component put in a path of its own choice (Artifact.custom_path) to where the artifact lies.
+    """Copies what a component wrote to a path of its own choice (Artifact.custom_path) to the artifact's path.
 
     A cluster uploads it from there (backend/src/v2/component/launcher_v2.go, retrieveArtifactPath).
     """
@@ -204,7 +211,7 @@ def _fetch(custom: str, artifact: Artifact) -> None:
 
 
 def _parameter(call: Call, name: str, kind: Kind, given: Mapping[str, Json]) -> Json:
-    """An output parameter: as returned, else from its file (launcher_v2.go, collectOutputParameters)."""
+    """Reads an output parameter: as returned, else from its file (launcher_v2.go, collectOutputParameters)."""
     where = f"Task {call.path}: output {name!r}"
     if name in given:
         value = given[name]
@@ -220,7 +227,7 @@ def _parameter(call: Call, name: str, kind: Kind, given: Mapping[str, Json]) -> 
 
 
 def _from_text(content: str, kind: Kind, where: str) -> Json:
-    """A parameter's value from a file (backend/src/v2/metadata/converter.go, TextToPbValue)."""
+    """Parses a parameter's value from a file (backend/src/v2/metadata/converter.go, TextToPbValue)."""
     if kind is Kind.STR:
         return content
     stripped = content.strip()
@@ -231,4 +238,4 @@ def _from_text(content: str, kind: Kind, where: str) -> Json:
             return float(stripped)
         return json.loads(stripped)
     except (KeyError, ValueError):
-        raise StepError(f"{where} holds {content[:80]!r}, which is no {kind.python}.") from None
+        raise StepError(f"{where} is {content[:80]!r}, which is not a valid {kind.python}.") from None

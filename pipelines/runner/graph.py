@@ -1,4 +1,4 @@
-"""The order of a graph's tasks, from what each task needs."""
+"""Orders a graph's tasks by their dependencies."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from ...components.core.errors import DataError
 
 
 def order(needs: Mapping[str, Iterable[str]], where: str) -> list[str]:
-    """Every task after all that it needs; among those that may go next, by name, so that two runs agree.
+    """Sorts tasks topologically; ties are broken by name, so that the order is deterministic.
 
     Args:
         needs: for each task, the tasks that must end before it.
         where: the graph's name, for the message.
 
+    Returns:
+        The tasks' names, each after all that it depends on.
+
     Raises:
-        DataError: a task needs one that does not exist, or, in a circle, itself.
+        DataError: a task depends on one that does not exist, or the dependencies are circular.
     """
     for task, upstream in needs.items():
         for name in upstream:
             if name not in needs:
-                raise DataError(f"{where}: task {task!r} needs {name!r}, which does not exist.")
+                raise DataError(f"{where}: task {task!r} depends on {name!r}, which does not exist.")
     sorter = TopologicalSorter(needs)
     try:
         sorter.prepare()
     except CycleError as error:
-        raise DataError(f"{where}: tasks need each other in a circle: {' -> '.join(error.args[1])}.") from None
+        raise DataError(f"{where}: the tasks' dependencies are circular: {' -> '.join(error.args[1])}.") from None
     ordered: list[str] = []
     while sorter.is_active():
         ready = sorted(sorter.get_ready())

@@ -1,4 +1,4 @@
-"""What a task gets: its inputs resolved and typed as the cluster's driver does it, and placeholders filled.
+"""Resolves a task's inputs: values and types like the cluster's driver, and placeholders replaced.
 
 kubeflow/pipelines, backend/src/v2/driver/resolve.go, resolveInputs and resolveInputParameter.
 """
@@ -21,7 +21,7 @@ _INPUT = re.compile(r"\{\{\$\.inputs\.parameters\['(.+?)'\]\}\}")
 
 @dataclass(frozen=True)
 class Job:
-    """The run, as placeholders tell it to tasks."""
+    """The run, as placeholders name it."""
 
     name: str
     pipeline: str
@@ -30,9 +30,9 @@ class Job:
     created: datetime
 
     def placeholders(self, task: Task) -> dict[str, str]:
-        """Each placeholder of dsl (kfp/dsl/__init__.py) that has a meaning for a task's constants, with its value.
+        """Returns the placeholders of dsl (kfp/dsl/__init__.py) that apply to a task's constants, with their values.
 
-        A cluster replaces these only where they are the whole constant; here they may be a part, as KFP documents.
+        A cluster replaces them only if they are the whole constant; here they may be a part of it, as KFP documents.
         """
         created = self.created.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {
@@ -49,21 +49,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Scope:
-    """Inside one graph: its own inputs, and the tasks that ended so far."""
+    """The state inside one graph: its own inputs, and the tasks that have ended."""
 
     parameters: Mapping[str, Json]
     artifacts: Mapping[str, Artifact]
     ended: dict[str, TaskRun] = field(default_factory=dict)
 
     def output(self, source: TaskOutput) -> Json | Artifact:
-        """One task's output.
+        """Returns one task's output.
 
         Raises:
-            DataError: the task gave none, since what would make it was skipped.
+            DataError: there is none, because the task that produces it was skipped.
         """
         outputs = self.ended[source.task].outputs
         if source.output not in outputs:
-            raise DataError(f"{source.task!r} gives no output {source.output!r}: what makes it was skipped.")
+            raise DataError(f"{source.task!r} has no output {source.output!r}: the task that produces it was skipped.")
         return outputs[source.output]
 
 
@@ -77,10 +77,10 @@ class Inputs:
 
 
 def resolve(task: Task, scope: Scope, job: Job) -> Inputs:
-    """A task's inputs.
+    """Resolves a task's inputs.
 
     Raises:
-        DataError: one has no value, or another type than the component declares.
+        DataError: one has no value, or not the type that the component declares.
     """
     try:
         return Inputs(_parameters(task, scope, job), _artifacts(task, scope))
@@ -98,7 +98,7 @@ def _parameters(task: Task, scope: Scope, job: Job) -> dict[str, Json]:
         if value is not None:
             values[name] = value
         elif name not in declared or not declared[name].optional:
-            raise DataError(f"input {name!r} needs a value, and what gives it is None.")
+            raise DataError(f"input {name!r} needs a value, but its source is None.")
     references = dict(values)
     for name, source in task.parameters.items():
         if isinstance(source, Constant):
@@ -138,7 +138,7 @@ def _artifacts(task: Task, scope: Scope) -> dict[str, Artifact]:
 
 
 def _fill(value: Json, references: Mapping[str, Json], placeholders: Mapping[str, str]) -> Json:
-    """`value` with the placeholders in its strings replaced; what is not one of them stays as it is."""
+    """Replaces the placeholders in the strings of `value`; unknown ones are kept."""
     if isinstance(value, list):
         return [_fill(item, references, placeholders) for item in value]
     if isinstance(value, dict):

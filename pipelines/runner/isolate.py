@@ -1,7 +1,7 @@
-"""One task's surroundings in a process that many tasks share: its log, and what it changes put back after it.
+"""Isolates tasks that share one process: each gets its own log, and its changes to the process are undone.
 
-Only what Python sees is caught: a C library that writes to file descriptor 2 writes to the terminal alone. Output is
-copied, not moved, and the streams still say whether they are a terminal, so that progress bars work.
+Only output through Python is captured: a C library that writes to file descriptor 2 writes to the terminal only. Output
+is copied, not redirected, and the streams still report whether they are a terminal, so that progress bars work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMAT = "[%(asctime)s %(levelname)s %(name)s] %(message)s"
 
 @contextlib.contextmanager
 def isolated(environment: Mapping[str, str], log: TextIO) -> Iterator[None]:
-    """Run a task with `environment` added to the process's, and its output copied to `log`."""
+    """Runs a task with `environment` added to the process's, and its output copied to `log`."""
     terminal = sys.stderr
     with contextlib.ExitStack() as stack:
         for part in (_variables(environment), _folder(), _python(), _streams(log), _logging(log, terminal)):
@@ -33,7 +33,7 @@ def isolated(environment: Mapping[str, str], log: TextIO) -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_log(path: Path) -> Iterator[TextIO]:
-    """A task's log, written line by line, so that it tells the end of a run that was killed."""
+    """Opens a task's log, line buffered, so that it is complete if the run is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", errors="backslashreplace", buffering=1) as log:
         yield log
@@ -73,7 +73,7 @@ def _python() -> Iterator[None]:
 
 
 class _Tee:
-    """A text stream that also writes to a log; after its task has ended, the stream alone."""
+    """A text stream that also writes to a log until its task has ended."""
 
     def __init__(self, stream: TextIO, log: TextIO) -> None:
         self._stream = stream
@@ -95,7 +95,7 @@ class _Tee:
         self._stream.flush()
 
     def end(self) -> None:
-        """Leave the log, for whoever still holds this stream: a thread, a logging handler."""
+        """Detaches the log; a thread or a logging handler may still hold this stream."""
         with self._lock:
             self._log = None
 
@@ -118,9 +118,9 @@ def _streams(log: TextIO) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _logging(log: TextIO, terminal: TextIO) -> Iterator[None]:
-    """Records of level INFO and above go to the log, as on a cluster (kfp/dsl/executor_main.py, _setup_logging).
+    """Sends records of level INFO and above to the log, as on a cluster (kfp/dsl/executor_main.py, _setup_logging).
 
-    On the terminal they appear as before: by the handlers that are there or, without any, from WARNING on.
+    On the terminal they appear as before: through the existing handlers or, without any, from WARNING on.
     """
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
@@ -146,9 +146,9 @@ def _logging(log: TextIO, terminal: TextIO) -> Iterator[None]:
 
 
 class _AtLeast(logging.Filter):
-    """What a handler on the terminal showed before: records that the root logger's level let through.
+    """Passes what a handler on the terminal showed before: records that the root logger's level admitted.
 
-    A logger with a level of its own decided for itself, and still does.
+    A logger with its own level is not affected.
     """
 
     def __init__(self, level: int) -> None:

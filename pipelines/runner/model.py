@@ -1,4 +1,4 @@
-"""What the runner knows of a pipeline: the compiled spec, read once, checked, and typed."""
+"""The runner's model of a pipeline: the compiled spec, read once, checked, and typed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .values import Json, Kind
 
 @dataclass(frozen=True)
 class Constant:
-    """A value written in the pipeline; strings in it may hold placeholders."""
+    """A value written in the pipeline; its strings may contain placeholders."""
 
     value: Json
 
 
 @dataclass(frozen=True)
 class PipelineInput:
-    """An input of the pipeline that holds the task."""
+    """An input of the pipeline that contains the task."""
 
     name: str
 
@@ -78,7 +78,7 @@ class Code:
 class Graph:
     """A pipeline's tasks, in an order in which they can run, and where its outputs come from.
 
-    Several sources for one output are dsl.OneOf: the first task that succeeded gives it.
+    Several sources for one output are dsl.OneOf: the first task that succeeded provides it.
     """
 
     tasks: Mapping[str, Task]
@@ -93,7 +93,7 @@ class Component:
 
     @cached_property
     def digest(self) -> str:
-        """Of all that decides what a Python component does with its inputs; the image and resources do not, here."""
+        """Digest of everything that determines what a Python component does; the image and resources do not, here."""
         if not isinstance(self.body, Code):
             raise TypeError(f"{self.name} is a pipeline, which is not cached as a whole")
         outputs = {name: dict(slot.schema) for name, slot in self.interface.output_artifacts.items()}
@@ -118,7 +118,7 @@ class Retry:
     longest: float = 3600.0
 
     def pause(self, attempt: int) -> float:
-        """Seconds to wait after the given failed attempt, counted from 1."""
+        """Returns the seconds to wait after the given failed attempt, counted from 1."""
         return float(min(self.wait * self.factor ** (attempt - 1), self.longest))
 
 
@@ -127,10 +127,16 @@ class Task:
     """One task of a graph.
 
     Attributes:
-        path: its name and those of the pipelines around it, with dots: promote.check.
-        after: tasks that must succeed first, beside those that give inputs.
+        name: in its graph.
+        path: its name and those of the enclosing pipelines, with dots: promote.check.
+        component: what it runs.
+        parameters: input parameter -> source.
+        artifacts: input artifact -> source.
+        after: tasks that must succeed first, besides those that provide inputs.
+        condition: of an If, Elif or Else; None if it always runs.
         cache: whether its outputs may be taken from an earlier run.
-        cache_key: the author's own key, which replaces the inputs and the source in the cache's key.
+        cache_key: a custom key, which replaces the inputs and the source in the cache key.
+        retry: how often to retry.
     """
 
     name: str
@@ -155,8 +161,10 @@ class Pipeline:
     """A whole pipeline, ready to run.
 
     Attributes:
-        ignored: settings that have no meaning on this machine, each with the tasks that have it.
-        notes: what a cluster would do otherwise, or what may surprise.
+        name: of the pipeline.
+        root: its component.
+        ignored: settings that have no effect on this machine, each with the tasks that have it.
+        notes: what a cluster would do differently, and other surprises.
     """
 
     name: str

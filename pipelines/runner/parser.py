@@ -1,4 +1,4 @@
-"""Parsing the conditions of If, Elif and Else into the tree of conditions.py; never with `eval`.
+"""Parses the conditions of If, Elif and Else into the tree of conditions.py; never with `eval`.
 
     or:       and ("||" and)*
     and:      relation ("&&" relation)*
@@ -6,8 +6,8 @@
     unary:    ("!" | "-") unary | primary
     primary:  "(" or ")" | literal | ("int" | "double" | "string") "(" or ")" | "inputs.parameter_values['…']"
 
-The compiler does not escape quotes: `x == "it's"` becomes `'it's'`, which a cluster refuses. A quote therefore ends a
-string only where an operator, a bracket or the end follows; `Condition.notes` says where that was needed.
+The compiler does not escape quotes: `x == "it's"` becomes `'it's'`, which a cluster rejects. A quote therefore ends a
+string only if an operator, a bracket or the end follows; `Condition.notes` says where that was needed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .conditions import Call, Compare, Condition, ConditionError, Expression, Li
 
 
 def parse(source: str) -> Condition:
-    """Parse one condition.
+    """Parses one condition.
 
     Raises:
-        ConditionError: it is not in the language above; the message says where.
+        ConditionError: it does not follow the grammar above; the message says where.
     """
     parser = _Parser(source)
     try:
@@ -47,7 +47,7 @@ _NAMED: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
 class _Parser:
-    """Recursive descent over one condition, a token ahead."""
+    """A recursive descent parser of one condition, with one token of lookahead."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -59,7 +59,7 @@ class _Parser:
     def whole(self) -> Expression:
         tree = self._logic("||")
         if self.kind != "end":
-            raise self._error(f"{self.token!r} is not expected")
+            raise self._error(f"unexpected {self.token!r}")
         return tree
 
     def _logic(self, symbol: str) -> Expression:
@@ -92,7 +92,7 @@ class _Parser:
             return Literal(int(token) if token.isdigit() else float(token))
         if kind == "input":
             if self.kind != "string":
-                raise self._error("the name of an input, in quotes, is expected")
+                raise self._error("expected the name of an input in quotes")
             name = self.token
             self._advance()
             self._expect("]")
@@ -104,7 +104,7 @@ class _Parser:
             return Call(token, self._closed())
         if (kind, token) == ("symbol", "("):
             return self._closed()
-        raise self._error(f"{token!r} is not expected" if kind != "end" else "it ends too early")
+        raise self._error(f"unexpected {token!r}" if kind != "end" else "unexpected end")
 
     def _closed(self) -> Expression:
         tree = self._logic("||")
@@ -119,7 +119,7 @@ class _Parser:
 
     def _expect(self, symbol: str) -> None:
         if not self._take(symbol):
-            raise self._error(f"{symbol!r} is expected")
+            raise self._error(f"expected {symbol!r}")
 
     def _advance(self) -> None:
         if not self.source[self.at :].strip():
@@ -127,7 +127,7 @@ class _Parser:
             return
         match = _TOKEN.match(self.source, self.at)
         if match is None or match.lastgroup is None:
-            raise self._error("this part is not understood")
+            raise self._error("invalid syntax")
         self.at = match.end()
         self.kind, self.token = match.lastgroup, match[match.lastgroup]
         if self.kind == "quote":
@@ -147,12 +147,12 @@ class _Parser:
                     return self._checked("".join(characters), stray)
                 stray = True
             characters.append(here)
-        raise self._error("a string does not end")
+        raise self._error("unterminated string")
 
     def _escape(self) -> str:
         match = _ESCAPE.match(self.source, self.at)
         if match is None:
-            raise self._error(f"{self.source[self.at : self.at + 2]!r} is not an escape of CEL")
+            raise self._error(f"{self.source[self.at : self.at + 2]!r} is not a CEL escape sequence")
         self.at = match.end()
         simple, *codes, octal = match.groups()
         if simple is not None:
@@ -164,10 +164,10 @@ class _Parser:
 
     def _checked(self, value: str, stray: bool) -> str:
         if stray and "inputs.parameter_values[" in value:
-            # What the compiler makes of `number == "3"`: the reference itself, as text.
-            raise self._error("a string is compared with an input that is not one; a cluster cannot decide that")
+            # The compiler turns `number == "3"` into this: the reference itself, as text.
+            raise self._error("a string is compared with an input that is not a string; a cluster cannot evaluate that")
         if stray:
-            self.notes.append(f"a cluster refuses the condition {self.source!r}: the quote in {value!r} is not escaped")
+            self.notes.append(f"a cluster rejects the condition {self.source!r}: the quote in {value!r} is not escaped")
         return value
 
     def _error(self, problem: str) -> ConditionError:

@@ -1,4 +1,4 @@
-"""From the compiled spec to the runner's model; whatever the runner cannot do is refused here, before anything runs."""
+"""Converts the compiled spec to the runner's model; unsupported features are rejected here, before anything runs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _KINDS = pipeline_spec_pb2.ParameterType.ParameterTypeEnum
 
 
 def plan(compiled: Compiled) -> Pipeline:
-    """Everything of a compiled pipeline that running it needs.
+    """Plans the run of a compiled pipeline.
 
     Raises:
-        DataError: it needs what this runner cannot do; the message names the task and the feature.
+        DataError: it needs an unsupported feature; the message names the task and the feature.
     """
     return _Planner(compiled).pipeline()
 
@@ -61,7 +61,7 @@ class _Planner:
 
     def _component(self, name: str, spec: Message, path: str, around: tuple[str, ...]) -> Component:
         if name in around:
-            raise DataError(f"Task {path}: pipeline {name!r} holds itself.")
+            raise DataError(f"Task {path}: pipeline {name!r} contains itself.")
         interface = _interface(spec, path)
         if spec.WhichOneof("implementation") == "dag":
             return Component(name, interface, self._graph(spec.dag, path, (*around, name)))
@@ -87,7 +87,9 @@ class _Planner:
         for name, sources in outputs.items():
             for source in sources:
                 if source.task not in tasks:
-                    raise DataError(f"{path or 'The pipeline'}: output {name!r} comes from {source.task!r}, no task.")
+                    raise DataError(
+                        f"{path or 'The pipeline'}: output {name!r} comes from {source.task!r}, which is not a task."
+                    )
         return Graph({name: tasks[name] for name in ordered}, outputs)
 
     def _task(self, name: str, spec: Message, path: str, around: tuple[str, ...]) -> Task:

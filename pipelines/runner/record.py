@@ -1,4 +1,4 @@
-"""What a run did, in memory and in `run.json`, which is rewritten whole at each change of a state."""
+"""The record of a run, in memory and in `run.json`, which is rewritten atomically at each change of a state."""
 
 from __future__ import annotations
 
@@ -38,13 +38,19 @@ class TaskRun:
     """One task of a run: a component, or a pipeline inside the pipeline.
 
     Attributes:
-        path: its name and those of the pipelines around it, with dots.
-        seconds: how long it took, waits between retries included.
-        cached: whether its outputs come from an earlier run.
-        key: of its cache entry; None where it is not cached.
-        reason: why it was skipped.
-        error: what it raised.
+        path: its name and those of the enclosing pipelines, with dots.
         folder: of its log, its source and links to its outputs.
+        pipeline: whether it is a nested pipeline.
+        state: of the task.
+        seconds: how long it took, waits between retries included.
+        started: ISO 8601; None before it starts.
+        attempts: how often it was tried.
+        cached: whether its outputs come from an earlier run.
+        key: of its cache entry; None if it is not cached.
+        reason: why it was skipped or cancelled.
+        error: what it raised.
+        inputs: parameters and artifacts by name.
+        outputs: parameters and artifacts by name.
     """
 
     path: str
@@ -73,7 +79,7 @@ class TaskRun:
 class Tasks(Mapping[str, TaskRun]):
     """A run's tasks by path, in the order of the plan.
 
-    The groups into which KFP puts the tasks of an If or Else may be left out of a path: `tasks["deploy"]` finds
+    The groups that KFP generates for the tasks of an If or Else may be omitted from a path: `tasks["deploy"]` finds
     `condition-branches-1.condition-2.deploy`.
     """
 
@@ -107,9 +113,18 @@ class Run:
     """One run of a pipeline.
 
     Attributes:
-        folder: holds `run.json` and a folder for each task.
-        ignored: settings that have no meaning on this machine.
-        notes: what happened that may surprise.
+        name: of the run.
+        pipeline: of which it is a run.
+        arguments: parameters and artifacts by name.
+        folder: contains `run.json` and a folder for each task.
+        created: when it was started.
+        ignored: settings that have no effect on this machine.
+        notes: remarks on what may surprise.
+        state: of the run.
+        seconds: how long it took.
+        error: what it raised.
+        outputs: parameters and artifacts by name.
+        tasks: by path.
     """
 
     name: str
@@ -127,7 +142,7 @@ class Run:
     _lines: dict[str, str] = field(default_factory=dict, repr=False)
 
     def save(self, *changed: TaskRun) -> None:
-        """Write `run.json`, a line for each task; only the tasks named have changed, or all where none is."""
+        """Writes `run.json`, one line per task; only the tasks in `changed` are updated, or all if none is given."""
         for task in changed or self.tasks.values():
             self._lines[task.path] = f"{_json(task.path)}: {_json(_task(task, self.folder))}"
         head = ",\n ".join(f"{_json(name)}: {_json(value)}" for name, value in _head(self).items())
@@ -136,9 +151,9 @@ class Run:
 
 
 class Listener(Protocol):
-    """Told of a run as it goes; what it raises ends the run.
+    """Notified of the events of a run; what it raises ends the run.
 
-    A task that is skipped is finished without being started. When a run is interrupted, only its end is told.
+    A skipped task is finished without being started. When a run is interrupted, only its end is reported.
     """
 
     def task_started(self, task: TaskRun) -> None: ...
@@ -147,7 +162,7 @@ class Listener(Protocol):
 
 
 class Silent:
-    """The listener of a run to which nobody listens."""
+    """A listener that does nothing."""
 
     def task_started(self, task: TaskRun) -> None: ...
     def task_finished(self, task: TaskRun) -> None: ...
@@ -155,7 +170,7 @@ class Silent:
 
 
 def new_folder(out: Path, name: str, created: datetime) -> Path:
-    """A fresh folder for a run, to which `<out>/latest` leads."""
+    """Creates the folder of a run, and points `<out>/latest` to it."""
     out.mkdir(parents=True, exist_ok=True)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "pipeline"
     base = f"{created:%Y%m%d-%H%M%S}-{slug}"
@@ -175,11 +190,11 @@ def new_folder(out: Path, name: str, created: datetime) -> Path:
 
 
 def link_outputs(task: TaskRun) -> None:
-    """In a task's folder, a relative link to each output artifact that lies elsewhere on this machine."""
+    """Creates a relative link in a task's folder to each output artifact that is elsewhere on this machine."""
     for name, value in task.outputs.items():
         link = task.folder / name
-        taken = link.exists() or link.is_symlink()
-        if isinstance(value, Artifact) and value.local and not taken and Path(value.uri).exists():
+        exists = link.exists() or link.is_symlink()
+        if isinstance(value, Artifact) and value.local and not exists and Path(value.uri).exists():
             link.symlink_to(os.path.relpath(value.uri, task.folder))
 
 

@@ -1,4 +1,4 @@
-"""What this runner cannot do, and what has no meaning on one machine: the first is refused, the second is listed."""
+"""Unsupported features, which are rejected, and settings without effect on one machine, which are listed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .values import Json
 
 _STRATEGY = pipeline_spec_pb2.PipelineTaskSpec.TriggerPolicy.TriggerStrategy
 
-# Kubernetes settings that say where and as what a pod runs. Every other one (secrets, config maps, volumes, timeouts,
-# init containers) changes what a component sees, and is refused.
+# Kubernetes settings of where and as what a pod runs. Every other one (secrets, config maps, volumes, timeouts, init
+# containers) changes what a component sees, and is rejected.
 _PLACEMENT = {
     "nodeSelector": "node selector",
     "podMetadata": "pod labels and annotations",
@@ -34,17 +34,26 @@ _PIPELINE_SETTINGS = {
 
 
 def refuse(path: str, feature: str, hint: str | None = None) -> NoReturn:
-    """Raise the one error for what this runner cannot do; a `path` of "" is the pipeline itself."""
+    """Raises the error for an unsupported feature.
+
+    Args:
+        path: of the task; "" is the pipeline itself.
+        feature: its name.
+        hint: what to do; None suggests a cluster.
+
+    Raises:
+        DataError: always.
+    """
     subject = f"Task {path}" if path else "The pipeline"
     hint = hint or "Run this pipeline on a cluster."
     raise DataError(f"{subject}: {feature} is not supported by the local runner.", hint)
 
 
 def refuse_task(spec: Message, path: str) -> None:
-    """Refuse a task whose way of running is not supported.
+    """Rejects a task with an unsupported kind of execution.
 
     Raises:
-        DataError: naming the task and the feature.
+        DataError: the message names the task and the feature.
     """
     if spec.WhichOneof("iterator") is not None:
         refuse(path, "dsl.ParallelFor")
@@ -55,7 +64,7 @@ def refuse_task(spec: Message, path: str) -> None:
 
 
 class Settings:
-    """The settings of executors and of the whole pipeline; it remembers which have no meaning here."""
+    """The settings of executors and of the whole pipeline; collects those that have no effect here."""
 
     def __init__(self, platforms: dict[str, Json]) -> None:
         self._kubernetes: dict[str, Json] = platforms.get("kubernetes", {})
@@ -63,11 +72,11 @@ class Settings:
         self._ignored: dict[str, list[str]] = {}
 
     def ignored(self) -> tuple[str, ...]:
-        """Each setting that was ignored, with the tasks that have it."""
+        """Returns each setting that was ignored, with the tasks that have it."""
         return tuple(f"{setting}: {', '.join(tasks)}" for setting, tasks in sorted(self._ignored.items()))
 
     def check_pipeline(self) -> None:
-        """Refuse or note the pipeline's own settings."""
+        """Rejects or records the pipeline's own settings."""
         for name in self._unknown:
             self._ignore(f"settings for platform {name!r}", "the pipeline")
         for name, value in self._kubernetes.get("pipelineConfig", {}).items():
@@ -80,7 +89,7 @@ class Settings:
                 )
 
     def check_executor(self, executor: Message, label: str, path: str) -> None:
-        """Refuse or note the settings of the container in which a task would run."""
+        """Rejects or records the settings of the container in which a task would run."""
         kind = executor.WhichOneof("spec")
         if kind != "container":
             refuse(path, {"importer": "dsl.importer", "custom_job": "a custom job"}.get(kind, f"executor {kind!r}"))

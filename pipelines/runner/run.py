@@ -1,4 +1,4 @@
-"""`run`: check everything, then run a pipeline and record it."""
+"""`run`: checks everything, then runs a pipeline and records it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def run(
     listener: Listener | None = None,
     name: str | None = None,
 ) -> Run:
-    """Run a pipeline in this process.
+    """Runs a pipeline in this process.
 
     Args:
         pipeline: a compiled YAML file, a `@dsl.pipeline` function or a `@dsl.component`.
         arguments: the pipeline's inputs by name; an artifact as its path, its URI or a dsl.Artifact.
         out: the folder of runs: `<out>/<time>-<name>/` for this one, `<out>/cache/` for outputs that runs share.
-        cache: whether outputs of earlier runs may be used, and this run's kept for later ones.
-        listener: told of each task as it starts and ends.
+        cache: whether outputs of earlier runs may be reused, and this run's kept for later ones.
+        listener: notified when a task starts and ends.
         name: of this run; by default the pipeline's.
 
     Returns:
@@ -43,7 +43,7 @@ def run(
 
     Raises:
         ConfigError: an argument is unknown, missing or of the wrong type; nothing ran.
-        DataError: the pipeline cannot be read, or needs what this runner cannot do; nothing ran.
+        DataError: the pipeline cannot be read, or needs an unsupported feature; nothing ran.
         MissingError: packages that components need are not installed; nothing ran.
         TowpathError: a component raised it.
         StepError: a component raised something else, which is its `__cause__`.

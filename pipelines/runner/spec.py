@@ -1,7 +1,7 @@
-"""Reading a compiled pipeline: the YAML that a cluster gets, or what KFP would compile to it.
+"""Reads a compiled pipeline: the YAML that a cluster runs, or what KFP would compile to it.
 
-The YAML holds one document in the intermediate representation (api/v2alpha1/pipeline_spec.proto in
-kubeflow/pipelines) and, where a task has Kubernetes settings, a second one with these.
+The YAML contains one document in the intermediate representation (api/v2alpha1/pipeline_spec.proto in
+kubeflow/pipelines) and, if a task has Kubernetes settings, a second one with these.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Compiled:
 
 
 def load(pipeline: object) -> Compiled:
-    """Read a compiled YAML file, or compile a pipeline or component in memory.
+    """Reads a compiled YAML file, or compiles a pipeline or component in memory.
 
     Raises:
         ConfigError: `pipeline` is not one of these.
-        DataError: the file is missing or holds no KFP v2 pipeline.
+        DataError: the file is missing or contains no KFP v2 pipeline.
     """
     if isinstance(pipeline, (str, Path)):
         return read(Path(pipeline))
@@ -58,7 +58,11 @@ def load(pipeline: object) -> Compiled:
 
 
 def read(path: Path) -> Compiled:
-    """Read a compiled YAML file."""
+    """Reads a compiled YAML file.
+
+    Raises:
+        DataError: the file is missing or contains no KFP v2 pipeline.
+    """
     try:
         documents = [d for d in yaml.load_all(path.read_bytes(), Loader=_LOADER) if d is not None]
     except OSError as error:
@@ -74,7 +78,7 @@ def read(path: Path) -> Compiled:
             specs.append(document)
     if len(specs) != 1:
         raise DataError(
-            f"Pipeline {path} holds {len(specs)} pipelines of KFP v2: it must hold one.",
+            f"Pipeline {path} contains {len(specs)} KFP v2 pipelines: it must contain exactly one.",
             "Compile it with kfp 2: kfp.compiler.Compiler().compile(pipeline, path).",
         )
     try:
@@ -89,7 +93,7 @@ def _compiled(spec: Message, platforms: dict[str, Json], where: str) -> Compiled
     try:
         json_format.ParseDict(json_format.MessageToDict(spec.deployment_spec), deployment)
     except json_format.ParseError as error:
-        raise DataError(f"Pipeline {where} has a deploymentSpec that is not understood: {error}") from error
+        raise DataError(f"Pipeline {where} has an invalid deploymentSpec: {error}") from error
     if spec.root.WhichOneof("implementation") != "dag":
         raise DataError(f"Pipeline {where} has no tasks at its root.")
     return Compiled(spec, dict(deployment.executors), platforms)

@@ -1,4 +1,4 @@
-"""The values that travel between tasks: parameters (JSON) and artifacts (a path or URI, with metadata).
+"""The values that are passed between tasks: parameters (JSON) and artifacts (a path or URI, with metadata).
 
 Numbers follow one rule, everywhere: a parameter declared `int` is a Python int, one declared `float` is a Python
 float, and inside a list or dict a number without a fraction is an int. That is what a component sees on a cluster:
@@ -36,20 +36,20 @@ class Kind(Enum):
 
     @property
     def python(self) -> str:
-        """The type as the author of a component writes it."""
+        """The type's name in Python."""
         return self.name.lower()
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """An artifact that a task made or takes.
+    """An input or output artifact of a task.
 
     Attributes:
-        name: the output's name in the component that made it.
+        name: the output's name in the component that produced it.
         schema: KFP's type, {"schemaTitle": "system.Model", "schemaVersion": "0.0.1"}.
         uri: an absolute local path, or a URI of remote storage.
         metadata: what the component recorded about it.
-        digest: of its content; for what is not on local disk, of its URI.
+        digest: of its content; if it is not on local disk, of its URI.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Artifact:
         return is_local(self.uri)
 
     def runtime(self) -> dict[str, Json]:
-        """KFP's RuntimeArtifact message, as JSON."""
+        """Returns KFP's RuntimeArtifact message as JSON."""
         return {
             "name": self.name,
             "uri": self.uri,
@@ -81,18 +81,18 @@ class Artifact:
 
 
 def is_local(uri: str) -> bool:
-    """Whether `uri` is a plain path of this machine's file system."""
+    """Returns whether `uri` is a plain path on this machine."""
     return uri.startswith("/")
 
 
 def convert(value: Json, kind: Kind, where: str) -> Json:
-    """`value` as a parameter of `kind` arrives in a component.
+    """Converts `value` to a parameter of `kind` as a component receives it.
 
     A string parameter takes any value, in its JSON form; nothing else is converted silently
     (kubeflow/pipelines, backend/src/v2/driver/resolve.go, handleParamTypeValidationAndConversion).
 
     Raises:
-        DataError: `value` is not of that kind; `where` begins the message.
+        DataError: `value` is not of that kind; the message begins with `where`.
     """
     if kind is Kind.STR:
         return value if isinstance(value, str) else text(value)
@@ -106,7 +106,7 @@ def convert(value: Json, kind: Kind, where: str) -> Json:
 
 
 def fits(value: Json, kind: Kind) -> bool:
-    """Whether `value` is of `kind`, as JSON has it: 3.0 is an int, 3 is a float, True is neither."""
+    """Returns whether `value` is of `kind` in JSON's sense: 3.0 is an int, 3 is a float, True is neither."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind is Kind.INT:
         return number and (isinstance(value, int) or value.is_integer())
@@ -116,9 +116,9 @@ def fits(value: Json, kind: Kind) -> bool:
 
 
 def normalize_json(value: Json) -> Json:
-    """`value` as a cluster hands it on: a number without a fraction is an int, and a dict's keys are in order.
+    """Normalizes `value` like a cluster: a number without a fraction becomes an int, and a dict's keys are sorted.
 
-    Keys are in order so that what a component sees, like the cache's key, does not depend on who wrote the dict.
+    Keys are sorted so that what a component sees, like the cache's key, does not depend on who wrote the dict.
     """
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN_NUMBER:
         return int(value)
@@ -131,7 +131,7 @@ def normalize_json(value: Json) -> Json:
 
 
 def text(value: Json) -> str:
-    """`value` as text inside a string parameter (backend/src/v2/metadata/converter.go, PbValueToText)."""
+    """Formats `value` as text in a string parameter (backend/src/v2/metadata/converter.go, PbValueToText)."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -40,7 +40,7 @@ from towpath.pipelines.runner.parser import parse
         ("(1 == 2 || 2 == 2) && 3 == 3", {}, True),
         (r"inputs.parameter_values['x'] == 'a\'b\\c\u00e9\x41\101\n'", {"x": "a'b\\céAA\n"}, True),
         ("inputs.parameter_values['x'] == ''", {"x": ""}, True),
-        # One side decides although the other has no answer.
+        # One side decides although the other cannot be evaluated.
         ("1 < 'a' || true", {}, True),
         ("false && 1 < 'a'", {}, False),
         ("1 < 'a' && false", {}, False),
@@ -57,11 +57,11 @@ def test_a_quote_that_the_compiler_left_unescaped_is_read_as_meant(value: str) -
     condition = parse(f"!(inputs.parameter_values['x'] == '{value}') && 1 == 1")
     assert condition.holds({"x": value}) is False
     assert condition.holds({"x": "other"}) is True
-    assert "a cluster refuses" in condition.notes[0]
+    assert "a cluster rejects" in condition.notes[0]
 
 
 def test_an_integer_compared_with_a_string_is_refused() -> None:
-    with pytest.raises(ConditionError, match="a string is compared with an input that is not one"):
+    with pytest.raises(ConditionError, match="a string is compared with an input that is not a string"):
         parse("'int(inputs.parameter_values['pipelinechannel--x'])' == '3'")
 
 
@@ -89,10 +89,10 @@ def test_what_is_not_the_language_is_refused(source: str) -> None:
     ("source", "message"),
     [
         ("inputs.parameter_values['x'] == 1", "'x' of a condition has no value"),
-        ("1 < 'a'", "has no answer"),
-        ("int('a') == 1", "has no value"),
-        ("3", "must give true or false"),
-        ("!3 == true", "has no value"),
+        ("1 < 'a'", "cannot be evaluated"),
+        ("int('a') == 1", "is not defined"),
+        ("3", "must be true or false"),
+        ("!3 == true", "is not defined"),
         ("1 && true", "needs true or false"),
     ],
 )

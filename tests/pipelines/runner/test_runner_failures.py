@@ -260,7 +260,7 @@ def test_packages_are_checked_and_not_installed(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     done = run(content, out=tmp_path)
     assert done.outputs == {"Output": 1}
-    assert any("it asks for numpy==0.0.1, and runs with" in note for note in done.notes)
+    assert any("it requires numpy==0.0.1, but runs with" in note for note in done.notes)
 
 
 @steps.step

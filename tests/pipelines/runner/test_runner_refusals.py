@@ -132,8 +132,8 @@ def test_where_a_pod_runs_is_ignored_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda spec: spec["root"]["dag"]["tasks"]["add"].update(dependentTasks=["no"]), "needs 'no', which does not"),
-        (lambda spec: spec["root"]["dag"]["tasks"]["add"].update(dependentTasks=["add"]), "in a circle: add -> add"),
+        (lambda spec: spec["root"]["dag"]["tasks"]["add"].update(dependentTasks=["no"]), "depends on 'no', which"),
+        (lambda spec: spec["root"]["dag"]["tasks"]["add"].update(dependentTasks=["add"]), "circular: add -> add"),
         (lambda spec: spec["root"]["dag"]["tasks"]["add"]["componentRef"].update(name="x"), "component 'x' is not in"),
         (lambda spec: spec["deploymentSpec"].update(executors={}), "executor 'exec-add' is not in the pipeline"),
         (lambda spec: spec["root"]["dag"].update(what=1), "is not a KFP v2 pipeline"),
@@ -146,7 +146,7 @@ def test_where_a_pod_runs_is_ignored_and_said(tmp_path: Path) -> None:
             lambda spec: spec["components"]["comp-add"].update(
                 executorLabel=None, dag={"tasks": {"in": {"componentRef": {"name": "comp-add"}}}}
             ),
-            "holds itself",
+            "contains itself",
         ),
     ],
 )
@@ -185,12 +185,12 @@ def takes(epochs: int, rate: float = 0.1, name: str = "n", flag: bool = False, s
         ({}, r"needs an argument: epochs \(int\)"),
         ({"epochs": None}, r"needs an argument: epochs \(int\)"),
         ({"epoch": 1}, "no argument 'epoch'. Did you mean 'epochs'?"),
-        ({"epochs": 1, "zzz": 1}, "no argument 'zzz'. It has: epochs, flag, name, rate, sizes"),
+        ({"epochs": 1, "zzz": 1}, "no argument 'zzz'. Valid names: epochs, flag, name, rate, sizes"),
         ({"epochs": "3"}, "Argument 'epochs' is '3', of type str: it must be int"),
         ({"epochs": 3.0}, "Argument 'epochs' is 3.0, of type float: it must be int"),
         ({"epochs": True}, "Argument 'epochs' is True, of type bool: it must be int"),
         ({"epochs": 1, "rate": True}, "it must be float"),
-        ({"epochs": 1, "rate": float("nan")}, "a parameter is a finite number"),
+        ({"epochs": 1, "rate": float("nan")}, "it must be finite"),
         ({"epochs": 1, "name": 3}, "it must be str"),
         ({"epochs": 1, "flag": 1}, "it must be bool"),
         ({"epochs": 1, "sizes": {"a": 1}}, "it must be list"),
@@ -225,5 +225,5 @@ def test_a_required_input_that_is_none_fails_its_task(tmp_path: Path) -> None:
     def without(text: str = None):  # noqa: RUF013
         steps.say(text=text)
 
-    with pytest.raises(DataError, match="Task say: input 'text' needs a value, and what gives it is None"):
+    with pytest.raises(DataError, match="Task say: input 'text' needs a value, but its source is None"):
         run(without, out=tmp_path)
