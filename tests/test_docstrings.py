@@ -10,19 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-# Folders and files that are not converted yet. To be removed once they are.
-UNCONVERTED = (
-    "components/core/backends/",
-    "components/core/release/",
-    "components/check/",
-    "components/deploy/",
-    "components/promote/",
-    "pipelines/commands/",
-    *(path.relative_to(ROOT).as_posix() for path in (ROOT / "pipelines").glob("*.*")),
-)
 PATHS = sorted(path for top in ("components", "pipelines") for path in (ROOT / top).rglob("*"))
 NAMES = [path.relative_to(ROOT).as_posix() for path in PATHS if path.suffix in (".py", ".md")]
-CONVERTED = [name for name in NAMES if not name.startswith(UNCONVERTED)]
 
 SECTIONS = "Args|Attributes|Returns|Yields|Raises"
 INLINE = re.compile(rf"\S.*\b({SECTIONS}): |^({SECTIONS}): ")
@@ -94,7 +83,7 @@ def _texts(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("name", CONVERTED)
+@pytest.mark.parametrize("name", NAMES)
 def test_docstrings_and_texts_follow_the_conventions(name: str) -> None:
     assert violations(name, (ROOT / name).read_text(encoding="utf-8")) == []
 

@@ -24,7 +24,7 @@ class AnswerError(Exception):
 class Answer:
     """What a server says of one image.
 
-    Args:
+    Attributes:
         detections: those of at least MIN_SCORE, relative to the image; labels index `names`.
         names: class of each object; classification: one, the best.
     """

@@ -24,7 +24,7 @@ PREFIX = "components/"
 class Target:
     """A pipeline or component, and its inputs.
 
-    Args:
+    Attributes:
         name: as the user wrote it, with hyphens.
         source: what the runner and KFP's compiler take: a pipeline, a component, or a compiled file.
         parameters: name -> KFP's ParameterSpec as JSON (parameterType, isOptional, defaultValue, description).

@@ -87,7 +87,7 @@ class Backend(Protocol):
     """Runs the servers of environments. Every call can be repeated without harm.
 
     Calls that bring something up wait until it is ready. They raise RetryError when it does not get ready in time, and
-    DataError, ConfigError or MissingError when it ended, with the end of its log; what served before goes on serving.
+    DataError, ConfigError or MissingError when it ended, with the end of its log; what served before keeps serving.
     """
 
     def start_candidate(

@@ -15,7 +15,7 @@ from ..errors import DataError
 class CheckResult:
     """What one check found.
 
-    Args:
+    Attributes:
         check: its name ("predictions").
         passed: within its limits.
         figures: what was measured, and the limits it was held to.
@@ -80,10 +80,14 @@ def write(results: Results, path: Path) -> None:
 
 
 def read(path: Path) -> Results:
-    """Reads what `write` wrote. Raises: DataError when it is not that."""
+    """Reads what `write` wrote.
+
+    Raises:
+        DataError: the file is something else.
+    """
     value = files.read_json(path, "the results of checks")
     try:
         checks = tuple(CheckResult(**{**item, "notes": tuple(item["notes"])}) for item in value["checks"])
         return Results(**{**value, "checks": checks})
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: these are no results of checks ({error}).") from error
+        raise DataError(f"{path}: these are not results of checks ({error}).") from error

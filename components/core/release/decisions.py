@@ -27,7 +27,7 @@ Action = Literal["promote", "reject", "rollback"]
 class Event:
     """One entry of an environment's history.
 
-    Args:
+    Attributes:
         action: "promote", "reject" (nothing changed) or "rollback".
         version: the version that the decision was about; for a rollback the one that serves again.
         previous: the version that was deployed before; None for the first.

@@ -36,7 +36,8 @@ def client() -> Iterator[Any]:
 
     Raises:
         MissingError: mlflow is not installed.
-        ConfigError: MLflow refuses what it was asked. RetryError: its server or database does not answer.
+        ConfigError: MLflow refuses the request.
+        RetryError: its server or database does not answer.
     """
     uri = tracking_uri()
     with warnings.catch_warnings(), files.translate_os_errors(home()):
@@ -65,7 +66,7 @@ def exclusive() -> Iterator[None]:
 
 
 def experiment(client: Any, name: str) -> str:
-    """The id of the experiment of that name, made when it is not there."""
+    """The id of the experiment of that name, created if there is none."""
     found = client.get_experiment_by_name(name)
     if found is not None:
         return str(found.experiment_id)

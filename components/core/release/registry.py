@@ -35,7 +35,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Approval:
-    """That a person says a version may go on. `when` is UTC, ISO 8601."""
+    """That a person approves a version. `when` is UTC, ISO 8601."""
 
     what: str
     who: str
@@ -47,7 +47,10 @@ class Approval:
 class Version:
     """A registered version of a model.
 
-    Args:
+    Attributes:
+        name: of the model.
+        version: its number.
+        task: "detection" or "classification".
         digest: sha256 of the bundle.
         bundle: its folder on this machine.
         metrics: of its evaluation ("map50", "accuracy" …).
@@ -68,8 +71,8 @@ class Version:
 def register(bundle: Bundle, metrics: Mapping[str, float], report: Path | None = None, note: str = "") -> Version:
     """Registers a bundle with its evaluation. The same bundle again is the same version, with the metrics given last.
 
-    A version is made only when its bundle lies whole in the registry: killed before that, there is none, and the same
-    call goes on with the run that it began.
+    A version is created only once its bundle is complete in the registry: killed before that, there is none, and the
+    same call continues the run that it began.
 
     Args:
         bundle: the model; its card's name is the registered model's.
@@ -78,11 +81,12 @@ def register(bundle: Bundle, metrics: Mapping[str, float], report: Path | None =
         note: free text, for people.
 
     Raises:
-        ConfigError: a name that a registry cannot hold. RetryError: the registry does not answer, or the disk is full.
+        ConfigError: a name that a registry cannot hold.
+        RetryError: the registry does not answer, or the disk is full.
     """
     name = bundle.card.name
     if not NAME.fullmatch(name):
-        raise ConfigError(f"The model's name is '{name}': it may hold letters, digits and . _ - only.")
+        raise ConfigError(f"The model's name is '{name}': it may contain letters, digits and . _ - only.")
     numbers = {key: float(value) for key, value in metrics.items() if math.isfinite(value)}
     digest = bundle.digest
     with client() as mlflow, mlflow_client.exclusive():
