@@ -22,15 +22,15 @@ def write_bytes(path: Path, data: bytes) -> None:
     """Writes a file atomically: to a temporary file in the same folder, synced, then renamed."""
     with translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}.writing")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.writing")
         try:
-            with beside.open("wb") as file:
+            with temporary.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
+            temporary.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -25,7 +25,7 @@ class Bar(Protocol):
     """The interface that steps call to report progress."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Counts `steps` as done; `note` is shown beside the bar ("loss 0.31")."""
+        """Counts `steps` as done; `note` is shown next to the bar ("loss 0.31")."""
 
 
 @contextmanager

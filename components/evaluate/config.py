@@ -27,4 +27,4 @@ class EvaluateConfig:
     def __post_init__(self) -> None:
         at_least("images", self.images, 0)
         if not 0 <= self.show_score <= 1:
-            raise ValueError(f"'show_score' is {self.show_score}: it must lie between 0 and 1.")
+            raise ValueError(f"'show_score' is {self.show_score}: it must be between 0 and 1.")

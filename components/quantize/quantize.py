@@ -114,7 +114,7 @@ def _convert(source: Bundle, data: Records, config: QuantizeConfig) -> dict[str,
     side = source.card.vision.input_size
     loaded = tf.saved_model.load(str(source.saved_model))
     raw = loaded.signatures[RAW]
-    # A batch of one, fixed: with an open batch the graph keeps shape arithmetic that the fast kernels cannot take.
+    # A fixed batch size of one: with a dynamic one the graph has shape arithmetic that fast kernels do not support.
     spec = tf.TensorSpec([1, side, side, 3], tf.float32, name=INPUT)
     one = tf.function(lambda image: raw(image=image), input_signature=[spec]).get_concrete_function()
 

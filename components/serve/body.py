@@ -23,6 +23,9 @@ async def read(request: Request, limit: int) -> bytes:
         request: its body not yet read.
         limit: maximum number of bytes to read, whatever the request's content length.
 
+    Returns:
+        The body.
+
     Raises:
         APIError: 413 above the limit, 499 if the client disconnected.
     """

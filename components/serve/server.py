@@ -147,7 +147,7 @@ def _translate_os_errors(config: ServeConfig) -> Iterator[None]:
             raise RetryError(
                 f"{where}: the port is already in use.", "Choose another; 0 takes any free port."
             ) from error
-        raise ConfigError(f"{where}: the server cannot listen there ({error.strerror}).") from error
+        raise ConfigError(f"{where}: the server cannot listen on this address ({error.strerror}).") from error
 
 
 def _announce(models: Models, config: ServeConfig, listener: socket.socket, ready_file: Path | None) -> None:

@@ -67,7 +67,9 @@ def _last_at(model: Any, input_size: int, stride: int) -> Any:
     maps = [layer.output for layer in model.layers if len(getattr(layer.output, "shape", ())) == 4]
     found = [one for one in maps if one.shape[1] == side and one.shape[2] == side]
     if not found:
-        raise ConfigError(f"'input_size' is {input_size}: this backbone has no feature map of stride {stride} there.")
+        raise ConfigError(
+            f"'input_size' is {input_size}: this backbone has no feature map of stride {stride} at this size."
+        )
     return found[-1]
 
 

@@ -53,9 +53,9 @@ class Checkpoints(keras.callbacks.Callback):  # type: ignore[misc]  # keras has 
         self.history.append({name: float(value) for name, value in (logs or {}).items()})
         name = f"epoch-{epoch + 1:04d}.weights.h5"
         with files.translate_os_errors(self._folder / name):
-            beside = self._folder / f"writing-{name}"
-            self.model.save_weights(beside)
-            beside.replace(self._folder / name)
+            temporary = self._folder / f"writing-{name}"
+            self.model.save_weights(temporary)
+            temporary.replace(self._folder / name)
         seeds = [seed.numpy().tolist() for seed in _seeds(self.model)]
         state = {"fingerprint": self._fingerprint, "weights": name, "seeds": seeds, "history": self.history}
         files.write_json(self._folder / STATE, state)

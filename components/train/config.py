@@ -60,7 +60,7 @@ class TrainConfig:
         if self.input_size is not None:
             at_least("input_size", self.input_size, 32)
         if not 0 < self.learning_rate < 10:
-            raise ValueError(f"'learning_rate' is {self.learning_rate}: it must lie between 0 and 10.")
+            raise ValueError(f"'learning_rate' is {self.learning_rate}: it must be between 0 and 10.")
         if not 0 <= self.scale_jitter < 1:
             raise ValueError(f"'scale_jitter' is {self.scale_jitter}: it must be at least 0 and less than 1.")
         if not 0 <= self.warmup_fraction < 1:

@@ -96,13 +96,13 @@ def opened(root: Path, key: str) -> Iterator[Entry]:
 
 def write_whole(path: Path, content: str, *, sync: bool = False) -> None:
     """Writes a file atomically: readers find the old content or the new."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(content)
         if sync:
             file.flush()
             os.fsync(file.fileno())
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def _written(outputs: Outputs, folder: Path) -> dict[str, Json]:

@@ -182,10 +182,10 @@ def new_folder(out: Path, name: str, created: datetime) -> Path:
             break
         except FileExistsError:
             number += 1
-    beside = out / f".latest.{os.getpid()}"
-    beside.unlink(missing_ok=True)
-    beside.symlink_to(folder.name)
-    beside.replace(out / "latest")
+    temporary = out / f".latest.{os.getpid()}"
+    temporary.unlink(missing_ok=True)
+    temporary.symlink_to(folder.name)
+    temporary.replace(out / "latest")
     return folder
 
 

@@ -76,7 +76,11 @@ class Settings:
         return tuple(f"{setting}: {', '.join(tasks)}" for setting, tasks in sorted(self._ignored.items()))
 
     def check_pipeline(self) -> None:
-        """Rejects or records the pipeline's own settings."""
+        """Rejects or records the pipeline's own settings.
+
+        Raises:
+            DataError: a setting is not supported.
+        """
         for name in self._unknown:
             self._ignore(f"settings for platform {name!r}", "the pipeline")
         for name, value in self._kubernetes.get("pipelineConfig", {}).items():
@@ -89,7 +93,11 @@ class Settings:
                 )
 
     def check_executor(self, executor: Message, label: str, path: str) -> None:
-        """Rejects or records the settings of the container in which a task would run."""
+        """Rejects or records the settings of the container in which a task would run.
+
+        Raises:
+            DataError: a setting is not supported.
+        """
         kind = executor.WhichOneof("spec")
         if kind != "container":
             refuse(path, {"importer": "dsl.importer", "custom_job": "a custom job"}.get(kind, f"executor {kind!r}"))

@@ -101,6 +101,9 @@ def from_bytes(data: bytes, where: str) -> Example:
         data: a serialised tf.train.Example.
         where: shard and index, for the message.
 
+    Returns:
+        The example; its `source` and sizes are 0 or empty if the record lacks them.
+
     Raises:
         RecordsError: not an Example, no image in it, or different numbers of boxes and labels.
     """

@@ -159,7 +159,7 @@ def test_wrong_input_is_named(scenes: Path, tmp_path: Path) -> None:
         train(tmp_path, tmp_path / "out", TINY)
     with pytest.raises(ConfigError, match=r"multiple of"):
         train(scenes, tmp_path / "out", TrainConfig(input_size=100))
-    with pytest.raises(ConfigError, match=r"has none"):
+    with pytest.raises(ConfigError, match=r"has no pretrained weights"):
         train(scenes, tmp_path / "out", TrainConfig(weights="some.h5"))
     broken = tmp_path / "broken"
     shutil.copytree(scenes, broken)

@@ -75,6 +75,9 @@ def load(bundle: Bundle, variant: str | None = None, threads: int = 1, copies: i
         threads: threads that one call may use.
         copies: calls that may run at the same time.
 
+    Returns:
+        The engine, ready to run.
+
     Raises:
         ConfigError: no such variant.
         BundleError: weights that do not load, or an engine that this version of Towpath does not have.
