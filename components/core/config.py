@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -74,6 +75,8 @@ def at_least(name: str, value: float, minimum: float) -> None:
     Raises:
         ValueError: the value is too small; `load` turns it into a ConfigError.
     """
+    if not math.isfinite(value):
+        raise ValueError(f"'{name}' is {value}: it must be a finite number.")
     if value < minimum:
         raise ValueError(f"'{name}' is {value}: it must be at least {minimum}.")
 
@@ -102,6 +105,8 @@ def _scalar(value: Any, hint: Any, name: str) -> Any:
     if hint is bool and isinstance(value, bool):
         return value
     if hint in (int, float) and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise ConfigError(f"'{name}' is {value!r}: it must be a finite number.")
         if hint is float:
             return float(value)
         if value == int(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
 import json
@@ -60,7 +61,7 @@ def read_json(path: Path, what: str) -> Any:
         return json.loads(path.read_bytes())
     except FileNotFoundError as error:
         raise DataError(f"{path}: {what} does not exist.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
         raise DataError(f"{path}: {what} is not valid JSON ({error}).") from error
 
 
@@ -98,16 +99,42 @@ def partial(out: Path) -> Path:
 
 
 def publish(work: Path, out: Path) -> None:
-    """Moves a finished folder to its final place with one rename; an existing `out` is replaced."""
+    """Moves a finished folder to its final place; an existing `out` is replaced.
+
+    The two change places in one step where the system can do that (Linux), so that `out` is at any moment the old
+    folder or the new one, both complete. Elsewhere the old one is first renamed aside.
+    """
     with translate_os_errors(out):
         for folder, _, names in os.walk(work):
             for name in names:
                 _sync(Path(folder) / name)
             _sync(Path(folder))
-        if out.is_dir():
-            shutil.rmtree(out)
-        work.rename(out)
+        if not out.is_dir():
+            work.rename(out)
+        elif not _exchange(work, out):
+            _rename_aside(work, out)
         _sync(out.parent)
+        shutil.rmtree(work, ignore_errors=True)  # what is now the old folder
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Lets two paths change places atomically; False where that is not possible."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(call(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+
+
+def _rename_aside(work: Path, out: Path) -> None:
+    aside = out.with_name(f".{out.name}.{os.getpid()}.replaced")
+    out.rename(aside)
+    try:
+        work.rename(out)
+    except BaseException:
+        aside.rename(out)
+        raise
+    aside.rename(work)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ...components.core.home import home
+from ...components.core.home import location
 from . import console
 from .options import AsJson
 
@@ -57,7 +57,7 @@ def examine() -> dict[str, Any]:
         "extras": _extras(),
         "engine": _engine(),
         "cluster": _cluster(),
-        "home": str(home()),
+        "home": str(location()),
     }
 
 
@@ -75,7 +75,7 @@ def _memory() -> dict[str, str]:
 
 def _disk() -> dict[str, str]:
     """Of the place where runs are written and of the home, each at its nearest folder that exists."""
-    places = {"here": Path.cwd(), "home": home().absolute()}
+    places = {"here": Path.cwd(), "home": location().absolute()}
     there = {name: next(p for p in (path, *path.parents) if p.exists()) for name, path in places.items()}
     return {f"free {name}": _gigabytes(shutil.disk_usage(path).free) for name, path in there.items()}
 

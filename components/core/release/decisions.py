@@ -8,13 +8,13 @@ another one for that environment takes its place.
 from __future__ import annotations
 
 import datetime
-import getpass
 import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..home import user
 from . import mlflow_client
 from .mlflow_client import client
 
@@ -67,7 +67,7 @@ def begin(action: Action, name: str, version: str, environment: str, previous: s
             if previous is not None and previous != version:
                 named["towpath.previous"] = previous
             found = mlflow.create_run(experiment, tags=named, run_name=title).info.run_id
-        mlflow.set_tag(found, "towpath.who", getpass.getuser())
+        mlflow.set_tag(found, "towpath.who", user())
         mlflow.set_tag(found, "towpath.reasons", json.dumps(reasons))
         return str(found)
 

@@ -6,7 +6,6 @@ the bundle lies among the artifacts of the run that registered it.
 
 from __future__ import annotations
 
-import getpass
 import json
 import math
 import re
@@ -18,7 +17,7 @@ from typing import Any
 
 from .. import clock, config, files
 from ..errors import ConfigError, RetryError
-from ..home import home
+from ..home import home, user
 from ..models import bundle as bundles
 from ..models.bundle import Bundle
 from . import mlflow_client
@@ -151,7 +150,7 @@ def approve(name: str, version: str, what: str, who: str | None = None, note: st
         given = _approvals(found)
         if what in given:
             return given[what]
-        approval = Approval(what, who or getpass.getuser(), clock.now(), note)
+        approval = Approval(what, who or user(), clock.now(), note)
         mlflow.set_model_version_tag(name, str(found.version), APPROVAL + what, json.dumps(asdict(approval)))
         return approval
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -135,3 +136,12 @@ def test_a_dumped_config_is_json_that_loads_again() -> None:
 def test_the_nearest_name_must_be_near() -> None:
     assert "'int8'" in config.nearest("int", ["float32", "int8"])
     assert "float32, int8" in config.nearest("zzz", ["int8", "float32"])
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("field", ["minutes", "heat"])
+def test_what_is_not_finite_is_refused(field: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"bake.{field}.*finite"):
+        load(**{field: value})
+    with pytest.raises(ValueError, match="finite"):
+        config.at_least("minutes", value, 1)

@@ -6,6 +6,9 @@ import errno
 import hashlib
 import json
 import os
+import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +58,7 @@ def test_json_comes_back_as_it_went(tmp_path: Path) -> None:
     assert files.read_json(tmp_path / "a.json", "the file") == value
 
 
-@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff\xfe", b"[" * 200_000])
 def test_unreadable_json_is_named(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "a.json"
     if content is not None:
@@ -111,6 +114,50 @@ def test_a_finished_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> Non
         files.publish(work, out)
         assert [path.name for path in (out / "deep").iterdir()] == [f"{number}"]
         assert list(tmp_path.iterdir()) == [out]
+
+
+def test_killed_at_any_moment_the_old_folder_or_the_new_one_is_there_whole(tmp_path: Path) -> None:
+    """A process publishes again and again, and is killed: readers see one of the two, never a gap or a part."""
+    out = tmp_path / "out"
+    program = (
+        "import sys; from pathlib import Path; from towpath.components.core import files\n"
+        "out, number = Path(sys.argv[1]), 0\n"
+        "while True:\n"
+        "    work = files.partial(out); number += 1\n"
+        "    import shutil; shutil.rmtree(work, ignore_errors=True); work.mkdir()\n"
+        "    for name in range(20): (work / str(name)).write_text(str(number))\n"
+        "    files.publish(work, out); print(number, flush=True)\n"
+    )
+    chance = random.Random(5)
+    for _ in range(8):
+        with subprocess.Popen([sys.executable, "-c", program, str(out)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for _ in range(chance.randrange(1, 12)):
+                process.stdout.readline()
+            for _ in range(chance.randrange(200)):  # reading meanwhile: there is no moment without it
+                assert len({path.name for path in out.iterdir()}) == 20
+            process.kill()
+        assert len({(path.name) for path in out.iterdir()}) == 20
+        assert len({path.read_text() for path in out.iterdir()}) == 1
+
+
+def test_where_folders_cannot_be_exchanged_the_old_one_comes_back_on_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+    out, work = tmp_path / "out", tmp_path / "work"
+    for folder, text in ((out, "old"), (work, "new")):
+        folder.mkdir()
+        (folder / "a").write_text(text)
+    with monkeypatch.context() as patch:
+        rename = Path.rename
+        patch.setattr(Path, "rename", lambda path, to: rename(path, to if path != work else tmp_path / "no" / "such"))
+        with pytest.raises(FileNotFoundError):
+            files.publish(work, out)
+    assert (out / "a").read_text() == "old"
+    files.publish(work, out)
+    assert (out / "a").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [out]
 
 
 def test_unfinished_work_lies_beside_its_place(tmp_path: Path) -> None:
