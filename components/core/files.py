@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from .errors import DataError, RetryError
 
 CHUNK = 1 << 20
+LOCK_POLL_SECONDS = 0.05
 T = TypeVar("T")
 
 
@@ -135,6 +139,40 @@ def _rename_aside(work: Path, out: Path) -> None:
         aside.rename(out)
         raise
     aside.rename(work)
+
+
+@contextmanager
+def locked(path: Path, what: str, seconds: float = 600.0) -> Iterator[None]:
+    """Lets one process of this machine at a time through; says on stderr that it waits, if it has to.
+
+    Args:
+        path: the lock's file; it is created and stays.
+        what: the work, for messages ("the promotion to 'demo'").
+        seconds: longest time to wait.
+
+    Raises:
+        RetryError: another process still holds the lock.
+    """
+    with translate_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as lock:
+            deadline, waiting = time.monotonic() + seconds, False
+            while not _take(lock):
+                if time.monotonic() > deadline:
+                    raise RetryError(f"{what}: another command has been at it for {seconds:.0f} s.", "Try again later.")
+                if not waiting:
+                    print(f"  {what}: waiting for another command", file=sys.stderr, flush=True)
+                    waiting = True
+                time.sleep(LOCK_POLL_SECONDS)
+            yield
+
+
+def _take(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

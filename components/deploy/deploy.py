@@ -25,11 +25,12 @@ def deploy(name: str, version: str, environment: str, rules: Rules, config: Depl
 
     Raises:
         ConfigError: no such environment, or the registry has no such version.
+        BundleError: the bundle is not the one that was registered.
         RetryError: the server did not come up in time.
         DataError: the server ended; the end of its log is in the message.
     """
     servers = backend(environments.find(rules, environment).backend)
-    found = registry.get(name, version)
+    found = registry.verified(name, version)
     models = {model.name: model for model in servers.desired(environment).live}
     if name in models and models[name].version == found.version:
         return servers.start(environment).url
@@ -41,5 +42,5 @@ def deploy(name: str, version: str, environment: str, rules: Rules, config: Depl
 
 
 def _served(name: str, version: str) -> ServedModel:
-    found = registry.get(name, version)
+    found = registry.verified(name, version)
     return ServedModel(name, version, str(found.bundle))

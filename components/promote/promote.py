@@ -15,7 +15,7 @@ from ..core.backends.base import Backend, backend, holds
 from ..core.errors import ConfigError, TowpathError
 from ..core.release import check_results, decisions, environments, registry
 from ..core.release.check_results import Results
-from ..core.release.environments import Rules
+from ..core.release.environments import Environment, Rules
 from ..core.release.registry import Version
 from .config import PromoteConfig
 from .decide import Finding, decide
@@ -64,6 +64,20 @@ def promote(
         RetryError: the new live server does not come up; the old one keeps serving, and the record says so.
     """
     entry = environments.find(rules, environment)
+    with decisions.transaction(environment):
+        return _decide(name, version, entry, results, approvals, rules, config)
+
+
+def _decide(
+    name: str,
+    version: str,
+    entry: Environment,
+    results: Results,
+    approvals: Iterable[str],
+    rules: Rules,
+    config: PromoteConfig,
+) -> Decision:
+    environment = entry.name
     model = _approved(registry.get(name, version), approvals, rules)
     servers = backend(entry.backend)
     before = decisions.history(entry.previous, name) if entry.previous else []

@@ -33,6 +33,11 @@ def rollback(environment: str, rules: Rules, name: str | None = None) -> RolledB
         RetryError: the old version's server does not come up; what serves keeps serving.
     """
     servers = backend(environments.find(rules, environment).backend)
+    with decisions.transaction(environment):
+        return _roll_back(environment, servers, name)
+
+
+def _roll_back(environment: str, servers: Backend, name: str | None) -> RolledBack:
     deployed = registry.environments().get(environment, {})
     name = name or _only(environment, deployed)
     if name not in deployed:
@@ -66,7 +71,7 @@ def _only(environment: str, deployed: dict[str, str]) -> str:
 
 
 def _swap(servers: Backend, environment: str, name: str, version: str) -> None:
-    found = registry.get(name, version)
+    found = registry.verified(name, version)
     models = {model.name: model for model in servers.desired(environment).live}
     if name not in models or models[name].version != version:
         models[name] = ServedModel(name, version, str(found.bundle))

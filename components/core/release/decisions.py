@@ -10,11 +10,14 @@ from __future__ import annotations
 import datetime
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..home import user
+from .. import files
+from ..home import home, user
 from . import mlflow_client
 from .mlflow_client import client
 
@@ -43,6 +46,19 @@ class Event:
     when: str
     reasons: tuple[str, ...]
     run_id: str
+
+
+@contextmanager
+def transaction(environment: str) -> Iterator[None]:
+    """Lets one promotion or rollback at a time decide, record, change the servers and move the alias of an environment.
+
+    It counts on this machine: two machines that share a registry do not share their servers either.
+
+    Raises:
+        RetryError: another one is at it for too long.
+    """
+    with files.locked(home() / "locks" / f"{environment}.lock", f"the promotion to '{environment}'"):
+        yield
 
 
 def begin(action: Action, name: str, version: str, environment: str, previous: str | None, reasons: list[str]) -> str:

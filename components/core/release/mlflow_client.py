@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import logging
 import os
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import files
-from ..errors import ConfigError, MissingError, RetryError
+from ..errors import BundleError, ConfigError, MissingError, RetryError
 from ..home import home
 
 DATABASE = "mlflow.db"
@@ -57,12 +56,8 @@ def client() -> Iterator[Any]:
 @contextmanager
 def exclusive() -> Iterator[None]:
     """Lets one process of this machine at a time through: for what MLflow does in more than one transaction."""
-    path = home() / "registry.lock"
-    with files.translate_os_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+    with files.locked(home() / "registry.lock", "the registry"):
+        yield
 
 
 def experiment(client: Any, name: str) -> str:
@@ -116,20 +111,47 @@ def is_here(uri: str) -> bool:
     return uri.startswith("/")
 
 
-def download(uri: str, out: Path) -> Path:
-    """The folder of a run's artifacts on this machine: where it lies already, or fetched to `out`, whole."""
+def download(uri: str, digest: str) -> Path:
+    """The bundle among a run's artifacts, on this machine: where it is already, or fetched once.
+
+    It is kept by its content's digest, so that two registries with the same names and numbers never share a bundle.
+
+    Args:
+        uri: of the artifacts' folder.
+        digest: sha256 of the bundle (`files.tree_digest`), as the registry records it.
+
+    Raises:
+        BundleError: what was fetched is not what was registered.
+    """
     if is_here(uri):
         return Path(uri)
-    if out.is_dir():
-        return out
-    import mlflow.artifacts
+    out = home() / "models" / digest
+    with files.locked(out.with_name(f"{digest}.lock"), "fetching the model"):
+        if out.is_dir():
+            return out
+        import mlflow.artifacts
 
-    work = files.partial(out)
-    work.mkdir(parents=True, exist_ok=True)
-    fetched = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=str(work)))
-    files.publish(fetched, out)
-    shutil.rmtree(work)
+        work = files.partial(out)
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        fetched = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=str(work)))
+        verify(fetched, digest)
+        files.publish(fetched, out)
+        shutil.rmtree(work, ignore_errors=True)
     return out
+
+
+def verify(folder: Path, digest: str) -> None:
+    """Checks that a bundle is the one that was registered.
+
+    Raises:
+        BundleError: it is another one, or was changed.
+    """
+    found = files.tree_digest(folder)
+    if found != digest:
+        raise BundleError(
+            f"{folder}: its content ({found[:12]}…) is not what was registered ({digest[:12]}…).", "Register it again."
+        )
 
 
 def _import(uri: str) -> None:

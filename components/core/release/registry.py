@@ -111,6 +111,18 @@ def get(name: str, version: str | None = None) -> Version:
         return _record(mlflow, _find(mlflow, name, version))
 
 
+def verified(name: str, version: str | None = None) -> Version:
+    """Like `get`, and checks that the bundle is the one that was registered: what is deployed is read by others.
+
+    Raises:
+        ConfigError: no such model or version; names what there is.
+        BundleError: the bundle was changed since.
+    """
+    found = get(name, version)
+    mlflow_client.verify(found.bundle, found.digest)
+    return found
+
+
 def names() -> list[str]:
     """Names of the registered models."""
     with client() as mlflow:
@@ -238,12 +250,15 @@ def _find(mlflow: Any, name: str, version: str | None) -> Any:
 
 def _record(mlflow: Any, version: Any) -> Version:
     name, number = version.name, str(version.version)
-    folder = mlflow_client.download(version.source, home() / "models" / name / number)
+    digest = version.tags.get(DIGEST, "")
+    if not digest:
+        raise ConfigError(f"'{name}' version {number} was not registered by Towpath: it has no digest of its bundle.")
+    folder = mlflow_client.download(version.source, digest)
     return Version(
         name=name,
         version=number,
         task=version.tags.get(TASK, ""),
-        digest=version.tags.get(DIGEST, ""),
+        digest=digest,
         bundle=bundles.read(folder).folder,
         metrics=_metrics(mlflow, version.run_id),
         approvals=_approvals(version),

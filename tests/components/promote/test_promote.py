@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import httpx
@@ -182,3 +184,40 @@ def test_a_candidate_that_another_run_replaced_is_not_promoted(add_classifier: C
     assert promote("colours", "2", "first", passed(second, "first"), (), RULES, PromoteConfig()).outcome == "promote"
     mixed = promote("colours", "2", "first", passed(first, "first"), (), RULES, PromoteConfig())
     assert mixed.reasons == ("the results are about colours 1 in first, not colours 2",)
+
+
+PROMOTE = """
+import random, sys, time
+from towpath.components.core.release import environments
+from towpath.components.core.release.check_results import CheckResult, Results
+from towpath.components.deploy.config import DeployConfig
+from towpath.components.deploy.deploy import deploy
+from towpath.components.promote.config import PromoteConfig
+from towpath.components.promote.promote import promote
+rules, chance = environments.parse("first: {checks: {health: {}}}"), random.Random(sys.argv[1])
+for turn in range(3):
+    time.sleep(chance.random() * 0.3)
+    url = deploy("colours", sys.argv[1], "first", rules, DeployConfig())
+    results = Results("colours", sys.argv[1], "first", url, (CheckResult("health", True),))
+    time.sleep(chance.random() * 0.3)
+    promote("colours", sys.argv[1], "first", results, (), rules, PromoteConfig())
+"""
+
+
+def test_two_promotions_at_once_leave_one_truth(add_classifier: Callable[..., Version]) -> None:
+    """Two processes promote two versions in turn: what is recorded is what serves, and the history ends with it."""
+    add_classifier()
+    add_classifier(note="second")
+    both = [subprocess.Popen([sys.executable, "-c", PROMOTE, version]) for version in ("1", "2")]
+    assert [process.wait(120) for process in both] == [0, 0]
+    live = backend.live("first")
+    assert live is not None
+    (served,) = live.models
+    assert registry.deployed_version("colours", "first") == served.version == versions(live.url)["colours"]
+    history = decisions.deployment_history(decisions.history("first"))
+    assert history[-1] == served.version
+    with mlflow_client.client() as mlflow:
+        experiment = mlflow_client.experiment(mlflow, decisions.EXPERIMENT)
+        assert {run.info.status for run in mlflow_client.search_runs(mlflow, experiment, environment="first")} == {
+            "FINISHED"
+        }

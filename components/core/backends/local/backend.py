@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import socket
 import subprocess
 import sys
@@ -243,21 +242,8 @@ def _supervise(where: Path) -> None:
 def _locked(environment: str) -> Iterator[Path]:
     """One command at a time works on an environment."""
     where = store.folder(environment)
-    with files.translate_os_errors(where):
-        where.mkdir(parents=True, exist_ok=True)
-        with (where / store.COMMAND_LOCK).open("a") as lock:
-            deadline = time.monotonic() + LOCK_SECONDS
-            while True:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise RetryError(
-                            f"'{environment}' is being worked on by another command.", "Try again when it has ended."
-                        ) from None
-                    time.sleep(POLL_SECONDS)
-            yield where
+    with files.locked(where / store.COMMAND_LOCK, f"'{environment}'", LOCK_SECONDS):
+        yield where
 
 
 def _free_port() -> int:

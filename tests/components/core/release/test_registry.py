@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from towpath.components.core.errors import ConfigError
+from towpath.components.core.errors import BundleError, ConfigError
 from towpath.components.core.models import bundle
-from towpath.components.core.release import decisions, registry
+from towpath.components.core.release import decisions, mlflow_client, registry
 from towpath.components.core.release.decisions import Event
 from towpath.components.core.release.registry import Version
 
@@ -111,3 +111,42 @@ def test_rolling_back_twice_goes_back_by_two() -> None:
     assert decisions.deployment_history(events) == ["1", "2"]
     events.append(event("promote", "1"))
     assert decisions.deployment_history(events) == ["2", "1"]
+
+
+def test_bundles_of_two_registries_are_never_mistaken_for_each_other(
+    make_classifier: Callable[..., Path], own_home: Path
+) -> None:
+    """A registry elsewhere gives addresses; file:// is one that MLflow fetches like any other."""
+    first, second = make_classifier(note="first"), make_classifier(note="second")
+    digests = [bundle.read(folder).digest for folder in (first, second)]
+    fetched = [
+        mlflow_client.download(folder.as_uri(), digest) for folder, digest in zip((first, second), digests, strict=True)
+    ]
+    assert [bundle.read(folder).digest for folder in fetched] == digests
+    assert mlflow_client.download(first.as_uri(), digests[0]) == fetched[0]
+    with pytest.raises(BundleError, match="not what was registered"):
+        mlflow_client.download(first.as_uri(), "0" * 64)
+    assert not (own_home / "models" / ("0" * 64)).exists()
+
+
+def test_two_processes_fetch_a_bundle_at_once(make_classifier: Callable[..., Path], own_home: Path) -> None:
+    folder = make_classifier()
+    digest = bundle.read(folder).digest
+    program = (
+        "import sys; from towpath.components.core.release import mlflow_client\n"
+        "print(mlflow_client.download(sys.argv[1], sys.argv[2]))"
+    )
+    command = [sys.executable, "-c", program, folder.as_uri(), digest]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    places = {process.communicate()[0].strip() for process in both}
+    assert [process.returncode for process in both] == [0, 0]
+    assert places == {str(own_home / "models" / digest)}
+    assert sorted(path.name for path in (own_home / "models").iterdir()) == [digest, f"{digest}.lock"]
+
+
+def test_a_bundle_that_was_changed_is_not_deployed(add_classifier: Callable[..., Version]) -> None:
+    found = add_classifier()
+    assert registry.verified("colours") == found
+    (found.bundle / "model.json").write_bytes((found.bundle / "model.json").read_bytes() + b" ")
+    with pytest.raises(BundleError, match="not what was registered"):
+        registry.verified("colours")
