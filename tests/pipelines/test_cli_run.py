@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import signal
 import subprocess
@@ -130,7 +131,9 @@ def test_a_bug_of_ours_says_so(cli: Cli, tmp_path: Path) -> None:
 
 def test_interrupted_from_the_keyboard(files: Path) -> None:
     command = [sys.executable, "-m", "towpath.pipelines.cli", "run", "wait.yaml", "-a", "seconds=60"]
-    with subprocess.Popen(command, cwd=files, stderr=subprocess.PIPE, text=True) as process:
+    # Whoever runs the tests in the background may have had the signal ignored; a terminal's user has not.
+    heeding = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, cwd=files, stderr=subprocess.PIPE, text=True, preexec_fn=heeding) as process:
         assert process.stderr is not None
         result = ""
         for line in process.stderr:
